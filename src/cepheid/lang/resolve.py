@@ -1,0 +1,146 @@
+"""Names to what they mean: `a.x` is a field of step `a`, `x` a field of the event at hand or a partition column."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cepheid.errors import PatternMistake, Place, nearest
+from cepheid.pattern.expr import Aggregate, Element, Expr, Field, Key, Length, rewrite
+from cepheid.pattern.model import (
+    Absence,
+    And,
+    Closure,
+    Guard,
+    Link,
+    Node,
+    Or,
+    Output,
+    Pattern,
+    Sequence,
+    Step,
+    Stream,
+    list_aliases,
+    walk_nodes,
+)
+from cepheid.pattern.text import column_name
+
+
+def resolve_stream(stream: Stream) -> Stream:
+    """The stream with every path resolved."""
+    pattern = stream.pattern
+    names = set(list_aliases(pattern.root))
+    keys = tuple(column_name(e) for e in pattern.partition_by)
+    outputs = stream.outputs
+    if outputs is not None:
+        outputs = tuple(Output(o.name, _over_match(o.expr, names, keys)) for o in outputs)
+    return replace(stream, pattern=resolve_pattern(pattern), outputs=outputs)
+
+
+def resolve_pattern(pattern: Pattern) -> Pattern:
+    names = set(list_aliases(pattern.root))
+    keys = tuple(column_name(e) for e in pattern.partition_by)
+    scope = names | _absent_names(pattern)
+    return replace(
+        pattern,
+        root=_node(pattern.root, scope),
+        where=None if pattern.where is None else _over_match(pattern.where, names, keys),
+        guards=tuple(_guard(g, names) for g in pattern.guards),
+        partition_by=tuple(_over_event(e, set()) for e in pattern.partition_by),
+    )
+
+
+def _absent_names(pattern: Pattern) -> set[str]:
+    """Names of steps under a NOT: inside its own condition such a step may name itself."""
+    return {n.step.alias for n in walk_nodes(pattern.root) if isinstance(n, Absence) and n.step.alias}
+
+
+def _node(node: Node, names: set[str]) -> Node:
+    if isinstance(node, Step):
+        return _step(node, names)
+    if isinstance(node, Closure):
+        until = None if node.until is None else _over_event(node.until, names)
+        return replace(node, body=_node(node.body, names), until=until)
+    if isinstance(node, Absence):
+        return replace(node, step=_step(node.step, names))
+    if isinstance(node, Sequence):
+        return replace(node, links=tuple(_link(link, names) for link in node.links))
+    assert isinstance(node, (And, Or))
+    return replace(node, operands=tuple(_node(o, names) for o in node.operands))
+
+
+def _link(link: Link, names: set[str]) -> Link:
+    return replace(link, node=_node(link.node, names))
+
+
+def _step(step: Step, names: set[str]) -> Step:
+    return step if step.where is None else replace(step, where=_over_event(step.where, names))
+
+
+def _guard(guard: Guard, names: set[str]) -> Guard:
+    own = {guard.step.alias} if guard.step.alias else set()
+    return replace(guard, step=_step(guard.step, names | own))
+
+
+def _over_event(expr: Expr, names: set[str]) -> Expr:
+    """Bare names are fields of the event at hand."""
+
+    def change(node: Expr) -> Expr | None:
+        if isinstance(node, Field) and node.alias is None and len(node.path) > 1 and node.path[0] in names:
+            return Field(node.path[0], node.path[1:], place=node.place)
+        if isinstance(node, Field) and node.alias is None and node.path[0] in names:
+            raise _whole_event(node.path[0], node.place)
+        _known_alias(node, names)
+        return None
+
+    return rewrite(expr, change)
+
+
+def _over_match(expr: Expr, names: set[str], keys: tuple[str, ...]) -> Expr:
+    """Bare names are partition columns; everything else says which step it means."""
+
+    def change(node: Expr) -> Expr | None:
+        if isinstance(node, Field) and node.alias is None:
+            return _match_field(node, names, keys)
+        _known_alias(node, names)
+        return None
+
+    return rewrite(expr, change)
+
+
+def _match_field(node: Field, names: set[str], keys: tuple[str, ...]) -> Expr:
+    head, rest = node.path[0], node.path[1:]
+    if head in names and rest:
+        return Field(head, rest, place=node.place)
+    if head in names:
+        raise _whole_event(head, node.place)
+    if ".".join(node.path) in keys:
+        return Key(".".join(node.path), place=node.place)
+    if rest:
+        raise _unknown_alias(head, names, node.place)
+    raise PatternMistake(
+        f"`{head}`: of which event?",
+        code="which_event",
+        place=node.place,
+        hint=f"write {min(names)}.{head}" if names else "name the steps: `A as a`, then a." + head,
+    )
+
+
+def _known_alias(node: Expr, names: set[str]) -> None:
+    if isinstance(node, (Length, Element, Aggregate)) and node.alias not in names:
+        raise _unknown_alias(node.alias, names, node.place)
+
+
+def _unknown_alias(name: str, names: set[str], place: Place | None) -> PatternMistake:
+    hint = nearest(name, names) or (
+        "the names here are " + ", ".join(sorted(names)) if names else "no step has a name yet: write `A as a`"
+    )
+    return PatternMistake(f"no step is called `{name}`", code="unknown_alias", place=place, hint=hint)
+
+
+def _whole_event(name: str, place: Place | None) -> PatternMistake:
+    return PatternMistake(
+        f"`{name}` is a whole event, not a value",
+        code="whole_event",
+        place=place,
+        hint=f"name a field of it, for example {name}.user",
+    )

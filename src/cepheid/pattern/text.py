@@ -1,0 +1,343 @@
+"""The model as text: what `print(pattern)` shows parses back to the same model."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+from cepheid.pattern.duration import duration, duration_text
+from cepheid.pattern.expr import (
+    Aggregate,
+    Binary,
+    Call,
+    Case,
+    Element,
+    Expr,
+    Field,
+    In,
+    IsNull,
+    Key,
+    Length,
+    Literal,
+    Opaque,
+    Unary,
+)
+from cepheid.pattern.model import (
+    Absence,
+    And,
+    Closure,
+    Declarations,
+    EventType,
+    Guard,
+    Limits,
+    Link,
+    Node,
+    OnLimit,
+    Or,
+    Pattern,
+    Selection,
+    Sequence,
+    Skip,
+    Step,
+    Stream,
+)
+from cepheid.pattern.types import Type
+
+_PLAIN = re.compile(r"[^\W\d]\w*\Z")
+# Words a name must not be mistaken for; quoted, every name is safe.
+_RESERVED = set(
+    "event pattern stream within partition by unless between after all any next first greedy every as where "
+    "until not and or in is like null true false case when then else end".split()
+)
+
+
+def name_text(name: str) -> str:
+    """A name, in back quotes where it needs them.
+
+    >>> name_text("login"), name_text("login.failed")
+    ('login', '`login.failed`')
+    """
+    return name if _PLAIN.match(name) and name.lower() not in _RESERVED else f"`{name}`"
+
+
+def column_name(expr: Expr) -> str:
+    """The output column an expression gets when nobody named it."""
+    if isinstance(expr, Field):
+        return ".".join(expr.path)
+    return expr_text(expr)
+
+
+# Expressions: a number says how tightly an operator binds.
+
+_BINDING = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6, "**": 8}
+_COMPARISON, _NEGATIVE, _ATOM = 4, 7, 9
+
+
+def expr_text(expr: Expr, outer: int = 0) -> str:
+    """An expression, with the parentheses it needs and no others."""
+    text, binding = _expr(expr)
+    return f"({text})" if binding < outer else text
+
+
+def _expr(expr: Expr) -> tuple[str, int]:
+    match expr:
+        case Literal(value=value):
+            return _literal(value)
+        case Field(alias=alias, path=path):
+            return ".".join(name_text(n) for n in ((alias,) if alias else ()) + path), _ATOM
+        case Key(name=name):
+            return ".".join(name_text(n) for n in name.split(".")), _ATOM
+        case Element(alias=alias, index=index, path=path, from_end=from_end):
+            return _element(alias, index, path, from_end), _ATOM
+        case Length(alias=alias):
+            return f"{name_text(alias)}.LEN", _ATOM
+        case Aggregate(name=name, alias=alias, path=path):
+            return f"{name}({'.'.join(name_text(n) for n in (alias, *path))})", _ATOM
+        case Call(name="like", args=(left, right)):
+            return f"{expr_text(left, 5)} like {expr_text(right, 5)}", _COMPARISON
+        case Call(name=name, args=args):
+            return f"{name}({', '.join(expr_text(a) for a in args)})", _ATOM
+        case Case(branches=branches, default=default):
+            return _case(branches, default), _ATOM
+        case Unary(op="not", operand=operand):
+            return f"not {expr_text(operand, 3)}", 3
+        case Unary(operand=operand):
+            return f"-{expr_text(operand, _NEGATIVE)}", _NEGATIVE
+        case In(operand=operand, items=items, negated=negated):
+            listed = ", ".join(expr_text(i) for i in items)
+            return f"{expr_text(operand, 5)} {'not ' if negated else ''}in ({listed})", _COMPARISON
+        case IsNull(operand=operand, negated=negated):
+            return f"{expr_text(operand, 5)} is {'not ' if negated else ''}null", _COMPARISON
+        case Binary():
+            return _binary(expr)
+        case Opaque(name=name):
+            return f"<python {name}>", _ATOM
+    raise AssertionError(expr)
+
+
+def _literal(value: Any) -> tuple[str, int]:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value], _ATOM
+    if isinstance(value, timedelta):
+        return duration_text(duration(value)), _ATOM
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False), _ATOM
+    return repr(value), _NEGATIVE if value < 0 else _ATOM
+
+
+def _element(alias: str, index: Expr, path: tuple[str, ...], from_end: bool) -> str:
+    head = f"last({name_text(alias)})" if from_end else f"{name_text(alias)}[{expr_text(index)}]"
+    return ".".join([head, *(name_text(n) for n in path)])
+
+
+def _case(branches: tuple[tuple[Expr, Expr], ...], default: Expr) -> str:
+    parts = [f"when {expr_text(c)} then {expr_text(v)}" for c, v in branches]
+    return " ".join(["case", *parts, "else", expr_text(default), "end"])
+
+
+def _binary(expr: Binary) -> tuple[str, int]:
+    binding = _BINDING.get(expr.op, _COMPARISON)
+    if expr.op == "**":  # the power binds to the right, and only an atom may stand on its left
+        return f"{expr_text(expr.left, _ATOM)} ** {expr_text(expr.right, _NEGATIVE)}", binding
+    if binding == _COMPARISON:
+        return f"{expr_text(expr.left, 5)} {expr.op} {expr_text(expr.right, 5)}", binding
+    return f"{expr_text(expr.left, binding)} {expr.op} {expr_text(expr.right, binding + 1)}", binding
+
+
+# Patterns.
+
+
+def node_text(node: Node) -> str:
+    """A node as it stands inside a sequence."""
+    match node:
+        case Step():
+            return _step(node)
+        case Absence(step=step, next=only_next):
+            return f"NOT {'next ' if only_next else ''}{_step(step)}"
+        case Closure():
+            return _closure(node)
+        case And(operands=operands):
+            return f"AND({', '.join(_operand(o) for o in operands)})"
+        case Or(operands=operands):
+            return f"OR({', '.join(_operand(o) for o in operands)})"
+        case Sequence(links=links):
+            return f"({_links(links)})"
+    raise AssertionError(node)
+
+
+def _operand(node: Node) -> str:
+    if isinstance(node, Sequence) and node.span is None and not _last_bound(node):
+        return _links(node.links)
+    return node_text(node) + _span(node)
+
+
+def _last_bound(node: Sequence) -> bool:
+    """A bound on the last link alone would be read as one on the whole."""
+    return _bound(node.links[-1]) is not None
+
+
+def _span(node: Node) -> str:
+    return f" within {duration_text(node.span)}" if isinstance(node, Sequence) and node.span is not None else ""
+
+
+def _step(step: Step, quantifier: str = "") -> str:
+    alias = f" as {name_text(step.alias)}" if step.alias else ""
+    if step.where is None:
+        return f"{name_text(step.type)}{quantifier}{alias}"
+    return f"{name_text(step.type)}[{expr_text(step.where)}]{quantifier}{alias}"
+
+
+def _closure(node: Closure) -> str:
+    quantifier = _quantifier(node)
+    if isinstance(node.body, Step):
+        inner = _step(node.body, quantifier)
+    else:
+        body = node.body if isinstance(node.body, Sequence) else Sequence((Link(node.body),))
+        inner = f"({_links(body.links)}{_span(body)}){quantifier}"
+        if body.span is not None:
+            inner = f"(({_links(body.links)}){_span(body)}){quantifier}"
+    if node.loop is not None:
+        inner = f"all {node.loop.value} {inner}" if node.loop.value != "all" else f"all {inner}"
+    if node.monotonic is not None:
+        name = "increasing" if node.monotonic.rising else "decreasing"
+        inner += f" .{name}({'.'.join(name_text(n) for n in node.monotonic.path)})"
+    if node.until is not None:
+        inner += f" until {expr_text(node.until)}"
+    return inner
+
+
+def _quantifier(node: Closure) -> str:
+    short = {(1, None): "+", (0, None): "*", (0, 1): "?"}.get((node.min, node.max))
+    if short:
+        return short
+    if node.min == node.max:
+        return f"{{{node.min}}}"
+    return f"{{{node.min},{'' if node.max is None else node.max}}}"
+
+
+def _bound(link: Link) -> int | None:
+    if isinstance(link.node, Absence):
+        return link.node.within
+    if isinstance(link.node, Closure) and link.node.gap is not None:
+        return link.node.gap
+    return link.within
+
+
+def _link(link: Link) -> str:
+    arrow = f"{link.arrow.value} " if link.arrow is not None else ""
+    bound = _bound(link)
+    text = f"{arrow}{node_text(link.node)}{_span(link.node)}"
+    return text + (f" within {duration_text(bound)}" if bound is not None else "")
+
+
+def _links(links: tuple[Link, ...]) -> str:
+    return " -> ".join(_link(link) for link in links)
+
+
+def guard_text(guard: Guard) -> str:
+    text = f"unless {_step(guard.step)}"
+    if guard.start and guard.end:
+        return f"{text} between {name_text(guard.start)} and {name_text(guard.end)}"
+    return f"{text} after {name_text(guard.start)}" if guard.start else text
+
+
+def pattern_text(pattern: Pattern) -> str:
+    """The whole pattern as one bare expression with its operators."""
+    root = pattern.root
+    if pattern.every is not None:
+        text = f"{pattern.every.value} ({_links(_as_links(root))}{''})"
+        if isinstance(root, Sequence) and root.span is not None:
+            text = f"{pattern.every.value} (({_links(root.links)}){_span(root)})"
+    elif isinstance(root, Sequence) and root.span is None and not _ambiguous_end(root):
+        text = _links(root.links)
+    elif isinstance(root, Sequence):
+        text = f"(({_links(root.links)}){_span(root)})" if root.span is not None else f"({_links(root.links)})"
+    else:
+        text = node_text(root)
+    parts = [text, *(guard_text(g) for g in pattern.guards)]
+    return " ".join([*parts, *(f".{o}" for o in _operators(pattern))])
+
+
+def _as_links(root: Node) -> tuple[Link, ...]:
+    return root.links if isinstance(root, Sequence) else (Link(root),)
+
+
+def _ambiguous_end(root: Sequence) -> bool:
+    return _last_bound(root) and not any(_bound(link) is not None for link in root.links[:-1])
+
+
+def _operators(pattern: Pattern) -> list[str]:
+    found = []
+    if pattern.within is not None:
+        found.append(f"within({duration_text(pattern.within)})")
+    if pattern.partition_by:
+        found.append(f"partition_by({', '.join(expr_text(e) for e in pattern.partition_by)})")
+    if pattern.where is not None:
+        found.append(f"where({expr_text(pattern.where)})")
+    if pattern.selection is not Selection.STAM:
+        found.append(f"{pattern.selection.value}()")
+    if pattern.emission is not None:
+        found.append(f"{pattern.emission.value}({'eager: true' if pattern.eager else ''})")
+    if pattern.skip != Skip():
+        found.append(f"skip({_skip(pattern.skip)})")
+    if pattern.limits != Limits():
+        found.append(f"limit({_limits(pattern.limits)})")
+    if pattern.timeouts:
+        found.append("timeouts()")
+    return found
+
+
+def _skip(skip: Skip) -> str:
+    return skip.to.value if skip.alias is None else f"{skip.to.value}({name_text(skip.alias)})"
+
+
+def _limits(limits: Limits) -> str:
+    default, parts = Limits(), []
+    for name in ("max_runs", "max_matches", "max_buffer"):
+        if getattr(limits, name) != getattr(default, name):
+            parts.append(f"{name}: {getattr(limits, name)}")
+    if limits.on_limit is not OnLimit.ERROR:
+        parts.append(f"on_limit: {limits.on_limit.value}")
+    return ", ".join(parts)
+
+
+def stream_text(stream: Stream) -> str:
+    """A stream declaration."""
+    text = f"stream {name_text(stream.name)} = {pattern_text(stream.pattern)}"
+    for later in stream.later:
+        arguments = ", ".join((f"{name_text(n)}: " if n else "") + expr_text(e) for n, e in later.arguments)
+        text += f" .{later.operator}({arguments})"
+    if stream.outputs is not None:
+        columns = ", ".join(f"{name_text(o.name)}: {expr_text(o.expr)}" for o in stream.outputs)
+        text += f" .emit({columns})"
+    return text
+
+
+def event_text(event: EventType) -> str:
+    fields = ", ".join(f"{name_text(n)}: {_type(t)}" for n, t in event.fields)
+    return f"event {name_text(event.name)} {{ {fields} }}"
+
+
+def _type(kind: Type) -> str:
+    return f"[{_type(kind.item)}]" if kind.item is not None else kind.name
+
+
+def program_text(program: Declarations) -> str:
+    """A whole program."""
+    lines = [event_text(e) for e in program.events]
+    lines += [f"pattern {name_text(p.name or '')} = {pattern_text(p)}" for p in program.patterns]
+    return "\n".join(lines + [stream_text(s) for s in program.streams]) + "\n"
+
+
+__all__ = [
+    "column_name",
+    "expr_text",
+    "guard_text",
+    "name_text",
+    "node_text",
+    "pattern_text",
+    "program_text",
+    "stream_text",
+]
