@@ -1,0 +1,24 @@
+"""An event as every matcher sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A record with a type and a time in microseconds. Compared by identity: two equal records are two events."""
+
+    type: str
+    time: int
+    fields: Mapping[str, Any]
+    order: tuple[Any, ...] = ()  # the values of the user's order columns
+    seq: int = 0  # arrival
+    end: int | None = None
+    late: bool = field(default=False, kw_only=True)
+
+    def place_in_order(self) -> tuple[Any, ...]:
+        """Sorts events into the total order: time, order columns (null first), arrival."""
+        return (self.time, *((v is not None, v) for v in self.order), self.seq)
