@@ -69,6 +69,7 @@ class Edge:
     position: int
     arrow: Arrow
     component: Component = ()
+    clears: Component | None = None  # entering an AND: what earlier rounds left in its parts is over
     loop: int | None = None  # the closure whose next round this begins
     enters: tuple[int, ...] = ()  # closures whose count starts at 1
     leaves: tuple[int, ...] = ()  # closures whose minimum must have been reached

@@ -302,7 +302,7 @@ class _Interleaving:
                     todo.append(target)
                 moved = replace(edge, source=self.numbers[combination], target=self.numbers[target])
                 if combination == self.begun:
-                    entries.append(_Entry(replace(moved, base=self.builder._base())))
+                    entries.append(_Entry(replace(moved, base=self.builder._base(), clears=self.component)))
                 else:
                     edges.append(moved)
             exits += self._exits(combination) if combination != self.begun else []

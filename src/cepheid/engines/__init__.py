@@ -1,0 +1,1 @@
+"""Where matchers run: a thin folder per place."""

@@ -1,0 +1,84 @@
+"""Streams that feed each other, driven step by step: events in total order, then the watermark, then the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from cepheid.engines.program import PlannedStream, Program
+from cepheid.engines.rows import match_fields
+from cepheid.match.found import Findings, Match
+from cepheid.match.lifecycle import Listener
+from cepheid.match.protocol import Matcher
+from cepheid.match.reference import ReferenceMatcher
+from cepheid.pattern.event import Event
+from cepheid.pattern.times import from_microseconds
+
+MakeMatcher = Callable[[PlannedStream, Listener | None], Matcher]
+
+
+def reference(planned: PlannedStream, listener: Listener | None) -> Matcher:
+    return ReferenceMatcher(planned.plan, listener)
+
+
+class Network:
+    """One matcher a stream; the matches of an upstream stream are events of its name downstream."""
+
+    def __init__(
+        self, program: Program, make: MakeMatcher = reference, listener: Listener | None = None
+    ) -> None:
+        self.program = program
+        self.matchers = {s.name: make(s, listener) for s in program}
+        self.derived_seq = 0
+
+    def on_events(self, events: Sequence[Event], watermark: int | None = None) -> dict[str, Findings]:
+        """Events in total order (or one late event), then time up to the watermark."""
+
+        def step(matcher: Matcher, inputs: list[Event]) -> Findings:
+            found = matcher.on_batch(inputs)
+            return found if watermark is None else found + matcher.on_time(watermark)
+
+        return self._through(events, step)
+
+    def on_end(self, time: int) -> dict[str, Findings]:
+        def step(matcher: Matcher, inputs: list[Event]) -> Findings:
+            return matcher.on_batch(inputs) + matcher.on_end(time)
+
+        return self._through((), step)
+
+    def _through(
+        self, events: Sequence[Event], step: Callable[[Matcher, list[Event]], Findings]
+    ) -> dict[str, Findings]:
+        found: dict[str, Findings] = {}
+        derived: dict[str, list[Event]] = {}
+        late = any(e.late for e in events)
+        for planned in self.program:
+            upstream = [e for name in planned.feeds_on for e in derived[name]]
+            inputs = self._inputs(planned, events, upstream)
+            found[planned.name] = step(self.matchers[planned.name], inputs)
+            derived[planned.name] = [self._event(planned, m, late) for m in found[planned.name].matches]
+        return found
+
+    def _inputs(
+        self, planned: PlannedStream, events: Sequence[Event], upstream: list[Event]
+    ) -> list[Event]:
+        wanted = None if planned.plan.sees_all_events else set(planned.plan.event_types)
+        inputs = [e for e in events if wanted is None or e.type in wanted]
+        if not upstream:
+            return inputs
+        # A derived event comes after the events of its time: they are what made it certain.
+        return sorted(inputs, key=lambda e: e.time) if not upstream else _merged(inputs, upstream)
+
+    def _event(self, planned: PlannedStream, match: Match, late: bool) -> Event:
+        self.derived_seq += 1
+        fields = match_fields(planned, match)
+        fields.setdefault("time", from_microseconds(match.detected))
+        fields.setdefault("type", planned.name)
+        event = Event(planned.name, match.detected, fields, seq=self.derived_seq)
+        return replace(event, late=True) if late else event
+
+
+def _merged(inputs: list[Event], upstream: list[Event]) -> list[Event]:
+    both = [(e.time, 0, i, e) for i, e in enumerate(inputs)]
+    both += [(e.time, 1, i, e) for i, e in enumerate(upstream)]
+    return [e for *_, e in sorted(both, key=lambda item: item[:3])]

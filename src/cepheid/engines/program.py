@@ -1,0 +1,162 @@
+"""A compiled program: its streams in the order in which they feed each other, each with its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cepheid.errors import PatternMistake
+from cepheid.lang.parser import parse_query
+from cepheid.pattern.builder import as_stream
+from cepheid.pattern.model import Declarations, Stream
+from cepheid.pattern.text import program_text
+from cepheid.pattern.types import NO_SCHEMA, Schema, Type, struct_of
+from cepheid.plan.plan import Plan
+from cepheid.plan.planner import plan_pattern
+from cepheid.plan.validate import output_types
+
+
+@dataclass(frozen=True)
+class PlannedStream:
+    """A stream that can be run: its plan and the columns of its answer."""
+
+    stream: Stream
+    plan: Plan
+    columns: tuple[tuple[str, Type], ...]
+    feeds_on: tuple[str, ...]  # other streams it reads
+
+    @property
+    def name(self) -> str:
+        return self.stream.name
+
+
+@dataclass(frozen=True)
+class Program:
+    """What `cepheid.compile` gives: streams, upstream first."""
+
+    declarations: Declarations
+    streams: tuple[PlannedStream, ...]
+    schema: Schema
+
+    def __str__(self) -> str:
+        return program_text(self.declarations)
+
+    def __iter__(self) -> Iterator[PlannedStream]:
+        return iter(self.streams)
+
+    def __getitem__(self, name: str) -> PlannedStream:
+        for planned in self.streams:
+            if planned.name == name:
+                return planned
+        from cepheid.errors import nearest
+
+        names = [s.name for s in self.streams]
+        raise PatternMistake(
+            f"there is no stream `{name}`",
+            code="unknown_stream",
+            hint=nearest(name, names) or "the streams are " + ", ".join(names),
+        )
+
+    @property
+    def last(self) -> PlannedStream:
+        """The stream one looks at when none is named: the last one of the text."""
+        return self[self.declarations.streams[-1].name]
+
+    @property
+    def event_types(self) -> tuple[str, ...]:
+        """The types of events the program reads from outside."""
+        own = {s.name for s in self.streams}
+        return tuple(dict.fromkeys(t for s in self.streams for t in s.plan.event_types if t not in own))
+
+
+def compile(query: object, schema: Schema | None = None, source: str = "query") -> Program:
+    """Read, check and plan a query: a text, a pattern or stream built in Python, or a program (planned anew).
+
+    >>> program = compile("A as a -> B as b .within(10s)")
+    >>> program.last.plan.automaton.states
+    3
+    """
+    declarations = _declarations(query, source)
+    if not declarations.streams:
+        raise PatternMistake(
+            "there is no stream to run",
+            code="nothing_to_run",
+            hint="write `stream Name = Pattern`, or a bare pattern such as `A -> B`",
+        )
+    known = _with_declared(declarations, schema or NO_SCHEMA)
+    planned: list[PlannedStream] = []
+    for stream in _upstream_first(declarations.streams):
+        _refuse_later(stream)
+        plan = plan_pattern(stream.pattern, known, stream.name)
+        columns = output_types(stream, plan, known)
+        own = {s.name for s in declarations.streams}
+        feeds_on = tuple(t for t in dict.fromkeys(plan.event_types) if t in own)
+        planned.append(PlannedStream(stream, plan, columns, feeds_on))
+        known = _with_stream(known, stream.name, columns)
+    return Program(declarations, tuple(planned), known)
+
+
+def _declarations(query: object, source: str) -> Declarations:
+    if isinstance(query, Program):
+        return query.declarations
+    if isinstance(query, Declarations):
+        return query
+    if isinstance(query, str):
+        return parse_query(query, source)
+    return Declarations(streams=(as_stream(query),))
+
+
+def _with_declared(declarations: Declarations, schema: Schema) -> Schema:
+    """Declared events win over what the data seem to be."""
+    declared = {e.name: struct_of(dict(e.fields)) for e in declarations.events}
+    merged = {**dict(schema.types), **declared}
+    return Schema(tuple(merged.items()), closed=schema.closed, common_fields=schema.common_fields)
+
+
+def _with_stream(schema: Schema, name: str, columns: tuple[tuple[str, Type], ...]) -> Schema:
+    return Schema((*schema.types, (name, struct_of(dict(columns)))), schema.closed, schema.common_fields)
+
+
+def _refuse_later(stream: Stream) -> None:
+    for later in stream.later:
+        raise PatternMistake(
+            f"`.{later.operator}` is part of the language, but this version cannot run it yet",
+            code="not_yet",
+            place=later.place,
+            hint="it comes with a later version; without it the stream runs today",
+        )
+
+
+def _upstream_first(streams: tuple[Stream, ...]) -> list[Stream]:
+    by_name = {s.name: s for s in streams}
+    done: list[Stream] = []
+    path: list[str] = []
+
+    def visit(stream: Stream) -> None:
+        if stream in done:
+            return
+        if stream.name in path:
+            chain = " -> ".join([*path[path.index(stream.name) :], stream.name])
+            raise PatternMistake(
+                f"streams feed each other in a circle ({chain})",
+                code="stream_cycle",
+                place=stream.place,
+                hint="a stream reads the events of its pattern's types: rename the stream or the type",
+            )
+        path.append(stream.name)
+        for name in _types_read(stream):
+            if name in by_name:
+                visit(by_name[name])
+        path.pop()
+        done.append(stream)
+
+    for stream in streams:
+        visit(stream)
+    return done
+
+
+def _types_read(stream: Stream) -> list[str]:
+    from cepheid.pattern.model import Step, walk_nodes
+
+    inside = [n.type for n in walk_nodes(stream.pattern.root) if isinstance(n, Step)]
+    return inside + [g.step.type for g in stream.pattern.guards]

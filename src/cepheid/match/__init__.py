@@ -1,0 +1,1 @@
+"""Matchers: the reference (plain Python, the oracle) and what every matcher shares."""

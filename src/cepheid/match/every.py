@@ -1,0 +1,131 @@
+"""`every (P)`: one run per partition, and again after each match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cepheid.match import lifecycle
+from cepheid.match.partition import Partition
+from cepheid.match.run import Run, Taken
+from cepheid.match.tests import Seen
+from cepheid.pattern.model import Every
+from cepheid.plan.automaton import START, Edge
+
+Held = list[tuple[Seen, Taken]]
+
+
+class EveryPartition(Partition):
+    """Holds the events of the first step; once a later step is reached, an ordinary run."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.first_step: Held = []
+        starts = self.plan.automaton.out[START]
+        self.first_positions = {e.position for e in starts}
+        self.most = self._most_of_first_step()
+        self.keep_first = self.plan.pattern.every is Every.FIRST
+
+    def _most_of_first_step(self) -> int | None:
+        entered = {c for e in self.plan.automaton.out[START] for c in e.enters}
+        limits = [self.plan.automaton.closures[c].max for c in entered]
+        return 1 if not limits else None if None in limits else max(m for m in limits if m is not None)
+
+    def _choose(self, edges: list[Edge]) -> list[Edge]:
+        return edges[:1]
+
+    def _advance(self, seen: Seen, taken: Taken) -> list[Run]:
+        if self._only_first_step():
+            return self._from_first_step(seen, taken)
+        kept, done = self._offer(self.runs, seen, taken)
+        self.runs = kept
+        return done
+
+    def _only_first_step(self) -> bool:
+        return all(t.position in self.first_positions for r in self.runs for t in r.taken)
+
+    def _from_first_step(self, seen: Seen, taken: Taken) -> list[Run]:
+        """On to the second step if the event fits it, else a newer start."""
+        onward, done = self._offer_onward(seen, taken)
+        if onward or done:
+            self.runs, self.first_step = onward, []
+            return done
+        return self._newer_start(seen, taken)
+
+    def _offer_onward(self, seen: Seen, taken: Taken) -> tuple[list[Run], list[Run]]:
+        kept: list[Run] = []
+        done: list[Run] = []
+        for run in self.runs:
+            ways = self.moves.fitting(run, seen, taken)
+            ways = [e for e in ways if e.position not in self.first_positions][:1]
+            if ways:
+                self._move(run, ways, True, seen, taken, kept, done)
+        return kept, done
+
+    def _newer_start(self, seen: Seen, taken: Taken) -> list[Run]:
+        full = self.most is not None and len(self.first_step) >= self.most
+        if self.runs and self.keep_first and full:
+            return self._unmoved(taken)
+        held = [*self.first_step, (seen, taken)]
+        if self.most is not None and not self.keep_first:
+            held = held[-self.most :]
+        while held and held[-1][1] is taken:
+            runs, done = self._built(held)
+            if runs or done:
+                self._tell_replaced(runs, taken)
+                self.first_step, self.runs = held, runs
+                return done
+            held = held[1:]
+        return self._unmoved(taken)
+
+    def _unmoved(self, taken: Taken) -> list[Run]:
+        self.runs = [r for r in self.runs if self.moves.can_go_on(r, taken.index) or self._held(r)]
+        return []
+
+    def _built(self, held: Held) -> tuple[list[Run], list[Run]]:
+        """The run that took exactly these events, or nothing if it cannot have."""
+        listener, self.listener = self.listener, None  # it is told once, as a whole
+        runs, done = self._start(*held[0])
+        for seen, taken in held[1:]:
+            runs, done = self._offer(runs, seen, taken)
+        self.listener = listener
+        whole = [r for r in [*runs, *done] if len(r.taken) == len(held)]
+        return (runs, done) if whole else ([], [])
+
+    def _tell_replaced(self, runs: list[Run], taken: Taken) -> None:
+        if self.runs and self.most == 1:
+            self._tell(lifecycle.Dropped, self.runs[0], taken.event.time, reason="a newer start took its place")
+        if runs:
+            self._tell(lifecycle.Started, runs[-1], taken.event.time, event=taken.event)
+
+    def _finish(self, complete: list[Run], detected: int) -> None:
+        super()._finish(complete, detected)
+        if complete:
+            self.runs, self.first_step = [], []
+
+    def _pass(self, deadline: int) -> None:
+        """When the window of a counted first step ends, only its oldest events go."""
+        later = self.first_step[1:]
+        only_first = self._only_first_step()
+        super()._pass(deadline)
+        if not self.runs and only_first and later and self.most != 1:
+            self.first_step, self.runs = [], []
+            while later:
+                runs, _ = self._built(later)
+                if runs:
+                    self.first_step, self.runs = later, runs
+                    return
+                later = later[1:]
+
+    def _check_absences(self, seen: Seen, taken: Taken) -> None:
+        before = bool(self.runs)
+        super()._check_absences(seen, taken)
+        if before and not self.runs:
+            self.first_step = []
+            self.violated_at = taken.index
+
+    violated_at = 0
+
+    def _start(self, seen: Seen, taken: Taken) -> tuple[list[Run], list[Run]]:
+        if taken.index == self.violated_at:  # it starts again with the next event
+            return [], []
+        return super()._start(seen, taken)

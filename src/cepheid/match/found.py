@@ -1,0 +1,62 @@
+"""What a matcher reports: matches, pending absences, timeouts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cepheid.pattern.event import Event
+
+
+@dataclass(frozen=True)
+class Match:
+    """A complete match. `end` is the last event's time, or the time an absence became certain."""
+
+    id: str
+    key: tuple[Any, ...]
+    events: tuple[Event, ...]
+    binds: dict[str, tuple[Event, ...]]
+    start: int
+    end: int
+    detected: int  # the time at which it became certain
+    late: bool = False
+    provisional: bool = False
+    count: int = 1  # how many matches this row stands for (count_matches)
+
+
+@dataclass(frozen=True)
+class Pending:
+    """An absence that holds so far; `deadline` is when it becomes certain."""
+
+    key: tuple[Any, ...]
+    events: tuple[Event, ...]
+    binds: dict[str, tuple[Event, ...]]
+    start: int
+    deadline: int | None
+
+
+@dataclass(frozen=True)
+class Timeout:
+    """A run that was evicted by its window without a match."""
+
+    key: tuple[Any, ...]
+    events: tuple[Event, ...]
+    binds: dict[str, tuple[Event, ...]]
+    start: int
+    deadline: int
+    reached: str  # the step it got to
+    waiting_for: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One answer of a matcher."""
+
+    matches: tuple[Match, ...] = ()
+    timeouts: tuple[Timeout, ...] = ()
+    pending: tuple[Pending, ...] = ()
+
+    def __add__(self, other: Findings) -> Findings:
+        return Findings(
+            self.matches + other.matches, self.timeouts + other.timeouts, self.pending + other.pending
+        )

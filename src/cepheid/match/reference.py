@@ -1,0 +1,100 @@
+"""The reference matcher: plain Python, written to be read beside the specification. Everything else is tested against it."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import Any
+
+from cepheid.match.every import EveryPartition
+from cepheid.match.evaluate import Moment, compile_value
+from cepheid.match.found import Findings
+from cepheid.match.lifecycle import Listener
+from cepheid.match.partition import Partition
+from cepheid.match.stnm import NextMatchPartition
+from cepheid.match.tests import PlanTests
+from cepheid.pattern.event import Event
+from cepheid.pattern.model import Selection
+from cepheid.plan.plan import Plan
+
+
+class ReferenceMatcher:
+    """One plan, all its partitions, one clock."""
+
+    def __init__(self, plan: Plan, listener: Listener | None = None) -> None:
+        self.plan = plan
+        self.listener = listener
+        self.tests = PlanTests(plan)
+        self.key_of = [compile_value(e) for e in plan.key]
+        self.partitions: dict[tuple[Any, ...], Partition] = {}
+        self.deadlines: list[tuple[int, int, tuple[Any, ...]]] = []  # a heap; entries may be out of date
+        self.tie = 0
+        self.evicted = 0
+
+    def on_batch(self, events: Sequence[Event]) -> Findings:
+        found = Findings()
+        for event in events:
+            if not event.late:
+                found += self.on_time(event.time)
+            found += self._on_event(event)
+        return found
+
+    def on_time(self, time: int) -> Findings:
+        found = Findings()
+        while self.deadlines and self.deadlines[0][0] < time:
+            _, _, key = heapq.heappop(self.deadlines)
+            partition = self.partitions.get(key)
+            if partition is not None:
+                partition.scheduled = None
+                found += partition.on_time(self._end_of_deadline(partition, time))
+                self._schedule(key, partition, time)
+        return found
+
+    def _end_of_deadline(self, partition: Partition, time: int) -> int:
+        """One deadline at a time, so that partitions answer in the order of their deadlines."""
+        deadline = partition.next_deadline()
+        return time if deadline is None else min(time, deadline + 1)
+
+    def on_end(self, time: int) -> Findings:
+        found = self.on_time(time)
+        for partition in list(self.partitions.values()):
+            found += partition.on_end(time)
+        return found
+
+    def _on_event(self, event: Event) -> Findings:
+        key = self._key(event)
+        partition = self.partitions.get(key)
+        if partition is None:
+            partition = self.partitions[key] = self._new_partition(key)
+        found = partition.on_event(event)
+        self._schedule(key, partition, event.time)
+        return found
+
+    def _key(self, event: Event) -> tuple[Any, ...]:
+        moment = Moment(event, {})
+        return tuple(_as_key(value(moment)) for value in self.key_of)
+
+    def _schedule(self, key: tuple[Any, ...], partition: Partition, now: int) -> None:
+        """Look at the partition again when its next deadline has passed, or, with nothing open, its last time."""
+        if partition.idle and partition.time is not None and partition.time < now:
+            self.evicted += partition.evicted
+            del self.partitions[key]
+            return
+        deadline = partition.time if partition.idle else partition.next_deadline()
+        if deadline is not None and (partition.scheduled is None or deadline < partition.scheduled):
+            partition.scheduled = deadline
+            self.tie += 1
+            heapq.heappush(self.deadlines, (deadline, self.tie, key))
+
+    def _new_partition(self, key: tuple[Any, ...]) -> Partition:
+        kind: type[Partition] = Partition
+        if self.plan.pattern.every is not None:
+            kind = EveryPartition
+        elif self.plan.pattern.selection is Selection.STNM:
+            kind = NextMatchPartition
+        return kind(self.plan, self.tests, key, self.listener)
+
+
+def _as_key(value: Any) -> Any:
+    """Lists cannot be keys of a dictionary; everything else is itself."""
+    return tuple(value) if isinstance(value, list) else value

@@ -1,0 +1,114 @@
+"""Skip till next match: one way for every run, and each event serves at most one run's matches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cepheid.match import lifecycle
+from cepheid.match.partition import Partition
+from cepheid.match.run import Run, Taken
+from cepheid.match.tests import Seen
+from cepheid.plan.automaton import Edge
+
+
+class NextMatchPartition(Partition):
+    """Runs are offered an event by age; a completed match uses its events up.
+
+    A run that holds a used event is put where it would be had the used events never been there: it is played
+    again from its start, over the events it saw.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.owner: dict[int, int] = {}  # index of a used event -> the start of the run that used it
+        self.history: list[tuple[Seen, Taken]] = []  # since the oldest open run
+        self.given: dict[int, set[str]] = {}  # ids each open run has already given out
+
+    def _choose(self, edges: list[Edge]) -> list[Edge]:
+        return edges[:1]
+
+    def _advance(self, seen: Seen, taken: Taken) -> list[Run]:
+        if seen.relevant:
+            self.history.append((seen, taken))
+        for start in sorted({r.start for r in self.runs}):
+            family = [r for r in self.runs if r.start == start]
+            if not family:  # dropped meanwhile: an older run used its events
+                continue
+            kept, done = ([], []) if self._used_by_other(start, taken) else self._offer(family, seen, taken)
+            if self._used_by_other(start, taken):
+                kept = [r for r in family if self.moves.can_go_on(r, taken.index) or self._held(r)]
+            self.runs = sorted([r for r in self.runs if r.start != start] + kept, key=lambda r: r.start)
+            self._finish(done, taken.event.time)
+        if taken.index not in self.owner:
+            kept, done = self._start(seen, taken)
+            self.runs += kept
+            self._finish(done, taken.event.time)
+        self._forget()
+        return []
+
+    def _used_by_other(self, start: int, taken: Taken) -> bool:
+        return self.owner.get(taken.index, start) != start
+
+    def _chosen(self, complete: list[Run]) -> list[Run]:
+        """Older runs first; a match that would use another run's event is not given out."""
+        chosen = []
+        for run in super()._chosen(complete):
+            if any(self.owner.get(i, run.start) != run.start for i in run.indexes()):
+                continue
+            chosen.append(run)
+            self.owner.update(dict.fromkeys(run.indexes(), run.start))
+        return chosen
+
+    def _finish(self, complete: list[Run], detected: int) -> None:
+        if not complete:
+            return
+        for start in sorted({r.start for r in complete}):
+            mine = [r for r in complete if r.start == start]
+            fresh = [r for r in mine if self._match(r, detected).id not in self.given.get(start, set())]
+            for run in self._chosen(fresh):
+                self.given.setdefault(start, set()).add(self._match(run, detected).id)
+                self._emit(run, detected)
+            self._put_back(start, detected)
+
+    def _put_back(self, user: int, detected: int) -> None:
+        """Every other run that holds a used event goes back to where it would be without it."""
+        for start in sorted({r.start for r in self.runs} - {user}):
+            family = [r for r in self.runs if r.start == start]
+            if any(self.owner.get(i, start) != start for r in family for i in r.indexes()):
+                self.runs = [r for r in self.runs if r.start != start]
+                self._replay(start, family[0], detected)
+
+    def _replay(self, start: int, run: Run, detected: int) -> None:
+        if start in self.owner and self.owner[start] != start:
+            self._tell(lifecycle.Dropped, run, detected, reason="its first event was used")
+            return
+        others, self.runs = self.runs, []
+        listener, self.listener = self.listener, None  # it was told when it happened
+        complete: list[Run] = []
+        for seen, taken in [h for h in self.history if h[1].index >= start]:
+            if taken.index == start:
+                self.runs, done = self._start(seen, taken)
+            else:
+                self.runs, done = self._again(start, seen, taken)
+            complete += done
+        self.listener = listener
+        self.runs = sorted(others + self.runs, key=lambda r: r.start)
+        self._finish(complete, detected)
+
+    def _again(self, start: int, seen: Seen, taken: Taken) -> tuple[list[Run], list[Run]]:
+        """One event of the past, for one run only."""
+        alive = []
+        for run in self.runs:
+            left, _ = self.moves.violated(run, seen, taken)
+            if left is not None:
+                alive.append(self._until(left, taken))
+        if self._used_by_other(start, taken):
+            return [r for r in alive if self.moves.can_go_on(r, taken.index) or self._held(r)], []
+        return self._offer(alive, seen, taken)
+
+    def _forget(self) -> None:
+        oldest = min((r.start for r in self.runs), default=self.index + 1)
+        self.history = [h for h in self.history if h[1].index >= oldest]
+        self.owner = {i: s for i, s in self.owner.items() if i >= oldest}
+        open_starts = {r.start for r in self.runs}
+        self.given = {s: ids for s, ids in self.given.items() if s in open_starts}

@@ -1,0 +1,37 @@
+"""`.increasing(f)` on a closure is a test against the event captured before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cepheid.errors import PatternMistake
+from cepheid.pattern.expr import Binary, Expr, Field, conjunction, conjuncts
+from cepheid.pattern.model import Closure, Emission, Node, Pattern, Step, walk_nodes
+from cepheid.plan.tree import map_nodes
+
+
+def desugar_monotonic(pattern: Pattern) -> Pattern:
+    """`all T.increasing(p) as r` becomes `all T[p > r.p] as r`, and the emission `longest` unless one was said."""
+    if not any(isinstance(n, Closure) and n.monotonic for n in walk_nodes(pattern.root)):
+        return pattern
+    emission = pattern.emission or Emission.LONGEST
+    return replace(pattern, root=map_nodes(pattern.root, _desugar), emission=emission)
+
+
+def _desugar(node: Node) -> Node:
+    if not isinstance(node, Closure) or node.monotonic is None:
+        return node
+    if not isinstance(node.body, Step):
+        raise PatternMistake(
+            "`.increasing` and `.decreasing` belong to the closure of one event",
+            code="not_a_closure",
+            place=node.place,
+            hint="put it on the step inside the group",
+        )
+    # Without a name of its own the step gets one no user can write; it is not a column of the answer.
+    alias = node.body.alias or "$" + ".".join(node.monotonic.path)
+    path = node.monotonic.path
+    op = ">" if node.monotonic.rising else "<"
+    test: Expr = Binary(op, Field(None, path), Field(alias, path), place=node.place)
+    where = conjunction([*conjuncts(node.body.where), test])
+    return replace(node, body=replace(node.body, alias=alias, where=where), monotonic=None)

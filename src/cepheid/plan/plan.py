@@ -1,0 +1,43 @@
+"""A plan: the pattern after all rewrites, its automaton, its key. What matchers and `explain` read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.pattern.expr import Expr
+from cepheid.pattern.model import Arrow, Emission, Guard, Pattern
+from cepheid.plan.automaton import Automaton
+
+
+@dataclass(frozen=True)
+class GuardSpec:
+    """`unless X ...` with its tests told apart."""
+
+    guard: Guard
+    alpha: tuple[Expr, ...]
+    beta: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    pattern: Pattern
+    automaton: Automaton
+    guards: tuple[GuardSpec, ...]
+    emission: Emission
+    key: tuple[Expr, ...]  # what the input is partitioned by
+    key_names: tuple[str, ...]  # columns of the answer: empty if the key was inferred
+    inferred_key: bool
+    aliases: dict[str, bool]  # every name a match binds, and whether it is a list
+    event_types: tuple[str, ...]  # every type a step, NOT or guard names
+    identity: str  # what match ids are made of
+
+    @property
+    def sees_all_events(self) -> bool:
+        """Neighbours and `until` look at every event of the partition, also those no step names."""
+        automaton = self.automaton
+        return (
+            any(e.arrow is Arrow.NEXT for e in automaton.edges)
+            or any(a.node.next for a in automaton.absences)
+            or any(c.until is not None for c in automaton.closures)
+        )

@@ -1,0 +1,48 @@
+"""The pipeline: validate, rewrite, split, build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cepheid.pattern.model import Emission, Pattern, list_aliases, walk_nodes
+from cepheid.pattern.model import Step
+from cepheid.pattern.text import column_name, pattern_text
+from cepheid.pattern.types import NO_SCHEMA, Schema
+from cepheid.plan.build import Builder
+from cepheid.plan.desugar_monotonic import desugar_monotonic
+from cepheid.plan.infer_key import infer_key
+from cepheid.plan.plan import GuardSpec, Plan
+from cepheid.plan.push_where import push_where
+from cepheid.plan.split_tests import split_tests
+from cepheid.plan.validate import validate
+
+REWRITES: tuple[Callable[[Pattern], Pattern], ...] = (desugar_monotonic, push_where)
+
+
+def plan_pattern(pattern: Pattern, schema: Schema = NO_SCHEMA, name: str | None = None) -> Plan:
+    """A pattern that can be run, or the mistake in it."""
+    validate(pattern, schema)
+    rewritten = pattern
+    for rewrite in REWRITES:
+        rewritten = rewrite(rewritten)
+    emission = rewritten.emission or (Emission.EACH if rewritten.every is None else Emission.LONGEST)
+    inferred = infer_key(rewritten)
+    named = name or pattern.name
+    return Plan(
+        name=named or "matches",
+        pattern=rewritten,
+        automaton=Builder(rewritten, emission).automaton(),
+        guards=tuple(GuardSpec(g, *split_tests(g.step, False)) for g in rewritten.guards),
+        emission=emission,
+        key=rewritten.partition_by or inferred,
+        key_names=tuple(column_name(e) for e in rewritten.partition_by),
+        inferred_key=bool(inferred),
+        aliases={a: many for a, many in list_aliases(pattern.root).items()},
+        event_types=tuple(dict.fromkeys(_types(rewritten))),
+        identity=named if named is not None and named != "matches" else pattern_text(pattern),
+    )
+
+
+def _types(pattern: Pattern) -> list[str]:
+    steps = [n.type for n in walk_nodes(pattern.root) if isinstance(n, Step)]
+    return steps + [g.step.type for g in pattern.guards]
