@@ -32,6 +32,7 @@ from cepheid.pattern.expr import (
 )
 from cepheid.pattern.functions import (
     VERBS,
+    BadArgument,
     Clash,
     Function,
     as_utc,
@@ -39,7 +40,9 @@ from cepheid.pattern.functions import (
     clash_hint,
     clean,
     equal,
+    extreme,
     find_function,
+    float_power,
     identity,
     kind_of,
     kind_text,
@@ -123,9 +126,7 @@ def _own_paths(expr: Expr, own: str) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
-def _where_own_is_known(
-    test: Test, own: str, needed: tuple[tuple[str, ...], ...], aggregated: bool
-) -> Test:
+def _where_own_is_known(test: Test, own: str, needed: tuple[tuple[str, ...], ...], aggregated: bool) -> Test:
     """Nothing captured yet and nothing to compare with: the conjunct as a whole is not tested.
 
     Decided before evaluation, so that it does not depend on which side of an `or` is evaluated first.
@@ -187,8 +188,11 @@ def _is_logical(expr: Expr) -> bool:
 
 
 def _literal(expr: Literal, names: _Names) -> Value:
-    constant = clean(expr.value)
-    return lambda moment: constant
+    return _constant(clean(expr.value))
+
+
+def _constant(value: Any) -> Value:
+    return lambda moment: value
 
 
 def _field(expr: Field, names: _Names) -> Value:
@@ -330,22 +334,6 @@ def _average(values: list[Any]) -> Any:
     return _divide_decimal(total, len(values)) if isinstance(total, Decimal) else total / len(values)
 
 
-def _least(values: list[Any]) -> Any:
-    return _extreme(values, operator.lt)
-
-
-def _greatest(values: list[Any]) -> Any:
-    return _extreme(values, operator.gt)
-
-
-def _extreme(values: list[Any], better: Callable[[Any, Any], bool]) -> Any:
-    best = values[0] if values else None
-    for value in values[1:]:
-        if better(*ordered_pair(value, best)):
-            best = value
-    return best
-
-
 def _deviation(values: list[Any]) -> float | None:
     """Of a sample, in two passes."""
     if any(kind_of(value) not in ("int", "float", "decimal") for value in values):
@@ -366,8 +354,8 @@ def _distinct(values: list[Any]) -> int:
 _COMBINE: dict[str, Callable[[list[Any]], Any]] = {
     "sum": _sum,
     "avg": _average,
-    "min": _least,
-    "max": _greatest,
+    "min": lambda values: extreme(values, largest=False),
+    "max": lambda values: extreme(values, largest=True),
     "stddev": _deviation,
     "distinct_count": _distinct,
     "collect": lambda values: values,
@@ -470,17 +458,22 @@ def _comparison(expr: Binary, names: _Names) -> Value:
     return compare
 
 
-def _comparison_with(
-    expr: Binary, left: Value, constant: Any, test: Callable[[Any, Any], bool]
-) -> Value:
-    """The commonest test: a field against a literal."""
+def _comparison_with(expr: Binary, left: Value, constant: Any, test: Callable[[Any, Any], bool]) -> Value:
+    """The commonest test: a field against a literal, and `price > 100` where the price is a float."""
+    if constant is None:
+        return lambda moment: None
     plain = constant.__class__ if constant.__class__ in _PLAIN else None
+    widened = float(constant) if plain is int and abs(constant) < 2**53 else None
 
     def compare(moment: Moment) -> bool | None:
         a = left(moment)
-        if a is None or constant is None:
+        if a is None:
             return None
-        return test(a, constant) if a.__class__ is plain else _compare_mixed(expr, a, constant, test)
+        if a.__class__ is plain:
+            return test(a, constant)
+        if widened is not None and a.__class__ is float:
+            return test(a, widened)
+        return _compare_mixed(expr, a, constant, test)
 
     return compare
 
@@ -512,7 +505,7 @@ def _literal_members(expr: In) -> frozenset[Any] | None:
 def _in_literals(expr: In, names: _Names, members: frozenset[Any]) -> Value:
     operand, negated = _compile(expr.operand, names), expr.negated
     kind = next(iter(members)).__class__
-    slow = _among(expr, [lambda moment, value=value: value for value in members])
+    slow = _among(expr, [_constant(value) for value in members])
 
     def among(moment: Moment) -> bool | None:
         value = operand(moment)
@@ -597,10 +590,6 @@ def _remainder_decimal(a: Any, b: Any) -> Any:
     return _EXACT.remainder(a, b) if b else None
 
 
-def _moment_of(value: Any) -> datetime:
-    return as_utc(value)
-
-
 def _shift(a: Any, b: Any) -> Any:
     return as_utc(a) + b
 
@@ -625,13 +614,6 @@ def _int_power(a: Any, b: Any) -> Any:
     if abs(a) > 1 and abs(a).bit_length() * b > _MOST_BITS:
         raise OverflowError
     return a**b
-
-
-def _float_power(a: Any, b: Any) -> Any:
-    try:
-        return math.pow(a, b)
-    except ValueError:  # 0 ** -1, (-8) ** 0.5
-        return None
 
 
 _DATES = ("timestamp", "date")
@@ -659,7 +641,7 @@ _DIVIDE: _Table = {
     **{("duration", n): _share for n in _SCALARS},
     ("duration", "duration"): _divide,
 }
-_POWER: _Table = {(a, b): _float_power for a in _SCALARS for b in _SCALARS}
+_POWER: _Table = {(a, b): float_power for a in _SCALARS for b in _SCALARS}
 # `x ** 2` keeps the type of x; with an exponent that is not written out the result is a float.
 _POWER_OF_LITERAL: _Table = {**_POWER, ("int", "int"): _int_power, ("decimal", "int"): _EXACT.power}
 
@@ -788,15 +770,22 @@ def _apply(expr: Call, function: Function, values: list[Any]) -> Any:
         return clean(function.call(values))
     except Clash as clash:
         _raise_bad_argument(expr, function, clash)
+    except BadArgument as bad:
+        raise EvaluationError(bad.message, code=bad.code, place=expr.place, hint=bad.hint) from None
     except ArithmeticError:
         _raise_overflow(expr)
 
 
 def _match_function(expr: Call) -> Value:
-    attribute = {"match_id": "id", "match_start": "start", "match_end": "end", "count_matches": "count"}[expr.name]
+    attribute = {"match_id": "id", "match_start": "start", "match_end": "end", "count_matches": "count"}[
+        expr.name
+    ]
     if expr.args:
         raise PatternMistake(
-            f"`{expr.name}` takes no arguments", code="wrong_arguments", place=expr.place, hint=f"{expr.name}()"
+            f"`{expr.name}` takes no arguments",
+            code="wrong_arguments",
+            place=expr.place,
+            hint=f"{expr.name}()",
         )
 
     def read(moment: Moment) -> Any:
@@ -818,7 +807,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class EventView:
-    """An event as a Python function in a pattern sees it: `view.price`, `view["price"]`; a missing field is None."""
+    """An event as a Python function sees it: `view.price`, `view["price"]`; a missing field is None."""
 
     __slots__ = ("_event",)
 

@@ -111,7 +111,7 @@ class Moves:
             blocked=frozenset(b for b in run.blocked if not self._same_part(b, edge)),
             marks=_marked(run, edge, taken),
             scopes=self._scoped(run, edge, taken),
-            path=run.path if edge.loop is not None else (*run.path, (edge.index, taken.index)),
+            path=run.path if self._in_a_round(edge) else (*run.path, (edge.index, taken.index)),
             late=run.late or taken.event.late,
         )
 
@@ -133,6 +133,11 @@ class Moves:
         """An absence is over when its own part of the pattern moves on."""
         part = edge.component if edge.clears is None else edge.clears
         return self.components.get(base, ())[: len(part)] == part
+
+    def _in_a_round(self, edge: Edge) -> bool:
+        """Does the edge stay inside a closure? Then it is not a move of the run as a whole."""
+        inside = self.automaton.closures_of
+        return edge.loop is not None or bool(inside[edge.source] & inside[edge.target] - {*edge.leaves})
 
     def _scoped(self, run: Run, edge: Edge, taken: Taken) -> dict[int, int]:
         if not edge.opens:
@@ -158,7 +163,7 @@ class Moves:
         if not stopped - run.blocked:
             return run, ""
         left = replace(run, blocked=run.blocked | stopped)
-        return (left if self.can_go_on(left, taken.index) else None), f"NOT {taken.event.type}"
+        return (left if self.can_go_on(left, taken.index - 1) else None), f"NOT {taken.event.type}"
 
     def _guarded(self, run: Run, start: str | None, end: str | None) -> bool:
         return (start is None or bool(run.binds.get(start))) and (end is None or not run.binds.get(end))

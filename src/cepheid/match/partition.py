@@ -136,7 +136,8 @@ class Partition:
                 if all(n.next for n in nodes) and run.last.index + 1 == taken.index:
                     complete.append(replace(run, path=(*run.path, (-1, taken.event.time))))
                     self.runs[i] = replace(run, blocked=run.blocked | {-1 - accept.index})
-        self.runs = [r for r in self.runs if self.moves.can_go_on(r, taken.index)]
+        before = taken.index - 1
+        self.runs = [r for r in self.runs if self.moves.can_go_on(r, before) or self._held(r)]
         return complete
 
     def _advance(self, seen: Seen, taken: Taken) -> list[Run]:
@@ -156,8 +157,8 @@ class Partition:
         complete: list[Run] = []
         for copies in _by_path(family):
             ways = [(run, self._choose(self.moves.fitting(run, seen, taken))) for run in copies]
-            # Copies with one path are one run that only differs in how much of a closure it keeps:
-            # if the run moves on, it moves on with all of them.
+            # Copies in one place with one path are one run that only differs in how much of a closure
+            # it keeps: if the run moves on, it moves on with all of them.
             moved = any(e.loop is None and e.arrow is Arrow.FIRST for _, edges in ways for e in edges)
             for run, edges in ways:
                 self._move(run, edges, moved, seen, taken, kept, complete)
@@ -428,9 +429,9 @@ def _families(runs: list[Run]) -> Iterable[list[Run]]:
 
 
 def _by_path(family: list[Run]) -> Iterable[list[Run]]:
-    paths: dict[tuple[tuple[int, int], ...], list[Run]] = {}
+    paths: dict[tuple[int, tuple[tuple[int, int], ...]], list[Run]] = {}
     for run in family:
-        paths.setdefault(run.path, []).append(run)
+        paths.setdefault((run.state, run.path), []).append(run)
     return paths.values()
 
 

@@ -31,7 +31,7 @@ class Run:
     blocked: frozenset[int] = frozenset()  # bases of edges, and -1 - accept, stopped by an absence
     marks: dict[Component, Taken] = field(default_factory=dict)  # the last event of each part
     scopes: dict[int, int] = field(default_factory=dict)  # when each scope began
-    path: tuple[tuple[int, int], ...] = ()  # (edge, event) of every move that was not a loop
+    path: tuple[tuple[int, int], ...] = ()  # (edge, event) of every move that was not inside a closure
     late: bool = False
 
     @property

@@ -187,7 +187,7 @@ def _plain_scalar(value: Any) -> Any:
     if isinstance(value, timedelta):  # pandas.Timedelta
         return value.to_pytimedelta()  # type: ignore[attr-defined]
     kind = getattr(getattr(value, "dtype", None), "kind", None)
-    if hasattr(value, "tolist") and getattr(value, "ndim", 0):
+    if getattr(value, "ndim", None):  # an array, not a scalar
         return plain(value.tolist())
     if kind in ("M", "m"):
         return _plain_numpy_time(value, kind)

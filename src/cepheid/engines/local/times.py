@@ -63,7 +63,7 @@ def _aware(value: date) -> datetime:
     if value != value:  # pandas.NaT is a datetime
         raise _bad_time(value)
     if hasattr(value, "to_pydatetime"):  # pandas.Timestamp: its nanoseconds are cut off
-        value = value.to_pydatetime(warn=False)
+        return aware(value.to_pydatetime(warn=False))
     try:
         return aware(value)
     except OverflowError:  # the zone pushes it out of the years 1 to 9999

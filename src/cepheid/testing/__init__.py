@@ -1,0 +1,1 @@
+"""What users' tests and our own share: golden scenarios, event strategies, a brute-force oracle."""
