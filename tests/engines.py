@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from cepheid.engines.network import Network
@@ -20,37 +18,46 @@ from cepheid.time.lateness import Lateness, TooLatePolicy
 
 
 def reference_whole(scenario: Scenario) -> Outcome:
-    """All events at once."""
-    return _drive(scenario, lambda network, program: iter(()))
+    """All events at once (a stream: as they arrive)."""
+    return _drive(scenario, restart=False, one_by_one=scenario.streaming)
 
 
-def reference_cut(scenario: Scenario) -> Outcome:
-    """One event a batch; between any two, the state goes through a snapshot."""
-    return _drive(scenario, None)
+def reference_restarted(scenario: Scenario) -> Outcome:
+    """One event at a time, and between any two the whole state goes through a snapshot into a new matcher."""
+    return _drive(scenario, restart=True, one_by_one=True)
 
 
-def _drive(scenario: Scenario, _unused: Any) -> Outcome:
-    program = compile(scenario.query, schema_of(scenario.events, scenario.query))
+def _drive(scenario: Scenario, restart: bool, one_by_one: bool) -> Outcome:
+    program = compile(scenario.query, schema_of(scenario.events))
     name = scenario.option("stream") or program.last.name
     network = Network(program)
     outcome = Outcome()
-    limits = program[name].plan.pattern.limits
-    arrivals = Arrivals(_lateness(scenario), limits)
-    end: list[int] = [duration(scenario.options["now"])] if "now" in scenario.options else []
-    arriving = scenario.arriving() if scenario.streaming else sorted(scenario.events, key=Event.place_in_order)
-    if not scenario.streaming:
-        arrivals = Arrivals(Lateness(), Limits())
-    for i, event in enumerate(arriving):
-        end.append(event.time)
-        arrival = arrivals.feed(event)
-        if arrival.dead is not None:
-            outcome.dead_letters.append(event.fields["id"])
-        if arrival.late is not None:
-            _note(outcome, program, name, network.on_events([arrival.late]))
-        _note(outcome, program, name, network.on_events(arrival.released, arrivals.watermark))
-    _note(outcome, program, name, network.on_events(arrivals.end()))
-    _note(outcome, program, name, network.on_end(max(end, default=0)))
+    if one_by_one:
+        arriving = scenario.arriving() if scenario.streaming else sorted(scenario.events, key=Event.place_in_order)
+        lateness = _lateness(scenario) if scenario.streaming else Lateness()
+        limits = program[name].plan.pattern.limits if scenario.streaming else Limits()
+        arrivals = Arrivals(lateness, limits)
+        for event in arriving:
+            arrival = arrivals.feed(event)
+            if arrival.dead is not None:
+                outcome.dead_letters.append(event.fields["id"])
+            if arrival.late is not None:
+                _note(outcome, program, name, network.on_events([arrival.late]))
+            _note(outcome, program, name, network.on_events(arrival.released, arrivals.watermark))
+            network = _restarted(program, network) if restart else network
+        _note(outcome, program, name, network.on_events(arrivals.end()))
+    else:
+        _note(outcome, program, name, network.on_events(sorted(scenario.events, key=Event.place_in_order)))
+    last = max((e.time for e in scenario.events), default=0)
+    now = duration(scenario.options["now"]) if "now" in scenario.options else last
+    _note(outcome, program, name, network.on_end(max(last, now)))
     return outcome
+
+
+def _restarted(program: Program, network: Network) -> Network:
+    fresh = Network(program)
+    fresh.restore(network.snapshot())
+    return fresh
 
 
 def _lateness(scenario: Scenario) -> Lateness:
@@ -86,4 +93,4 @@ def _one(events: Any) -> str | None:
     return labels(events)[-1] if events else None
 
 
-ENGINES: dict[str, Engine] = {"reference": reference_whole}
+ENGINES: dict[str, Engine] = {"reference": reference_whole, "reference-restarted": reference_restarted}

@@ -11,6 +11,7 @@ from cepheid.match.found import Findings, Match
 from cepheid.match.lifecycle import Listener
 from cepheid.match.protocol import Matcher
 from cepheid.match.reference import ReferenceMatcher
+from cepheid.match.snapshot import pack_sections, unpack_sections
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
 
@@ -34,9 +35,12 @@ class Network:
     def on_events(self, events: Sequence[Event], watermark: int | None = None) -> dict[str, Findings]:
         """Events in total order (or one late event), then time up to the watermark."""
 
+        reached = [e.time for e in events[-1:] if not e.late] + [w for w in (watermark,) if w is not None]
+
         def step(matcher: Matcher, inputs: list[Event]) -> Findings:
+            # Time passes for every stream, also for one that reads none of these events.
             found = matcher.on_batch(inputs)
-            return found if watermark is None else found + matcher.on_time(watermark)
+            return found + matcher.on_time(max(reached)) if reached else found
 
         return self._through(events, step)
 
@@ -45,6 +49,16 @@ class Network:
             return matcher.on_batch(inputs) + matcher.on_end(time)
 
         return self._through((), step)
+
+    def snapshot(self) -> bytes:
+        sections = {name: matcher.snapshot() for name, matcher in self.matchers.items()}
+        return pack_sections({**sections, "": str(self.derived_seq).encode()}, str(self.program))
+
+    def restore(self, state: bytes) -> None:
+        sections = unpack_sections(state, str(self.program))
+        self.derived_seq = int(sections.pop(""))
+        for name, body in sections.items():
+            self.matchers[name].restore(body)
 
     def _through(
         self, events: Sequence[Event], step: Callable[[Matcher, list[Event]], Findings]
@@ -67,7 +81,7 @@ class Network:
         if not upstream:
             return inputs
         # A derived event comes after the events of its time: they are what made it certain.
-        return sorted(inputs, key=lambda e: e.time) if not upstream else _merged(inputs, upstream)
+        return _merged(inputs, upstream)
 
     def _event(self, planned: PlannedStream, match: Match, late: bool) -> Event:
         self.derived_seq += 1

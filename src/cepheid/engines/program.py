@@ -87,7 +87,7 @@ def compile(query: object, schema: Schema | None = None, source: str = "query") 
     planned: list[PlannedStream] = []
     for stream in _upstream_first(declarations.streams):
         _refuse_later(stream)
-        plan = plan_pattern(stream.pattern, known, stream.name)
+        plan = plan_pattern(stream.pattern, known, stream.name, stream.outputs)
         columns = output_types(stream, plan, known)
         own = {s.name for s in declarations.streams}
         feeds_on = tuple(t for t in dict.fromkeys(plan.event_types) if t in own)

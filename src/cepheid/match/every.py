@@ -7,7 +7,9 @@ from typing import Any
 from cepheid.match import lifecycle
 from cepheid.match.partition import Partition
 from cepheid.match.run import Run, Taken
+from cepheid.match.snapshot import EventTable, read_taken, taken_row
 from cepheid.match.tests import Seen
+from cepheid.pattern.event import Event
 from cepheid.pattern.model import Every
 from cepheid.plan.automaton import START, Edge
 
@@ -24,6 +26,7 @@ class EveryPartition(Partition):
         self.first_positions = {e.position for e in starts}
         self.most = self._most_of_first_step()
         self.keep_first = self.plan.pattern.every is Every.FIRST
+        self.violated_at = 0  # the last event that ended a run by an absence
 
     def _most_of_first_step(self) -> int | None:
         entered = {c for e in self.plan.automaton.out[START] for c in e.enters}
@@ -123,9 +126,17 @@ class EveryPartition(Partition):
             self.first_step = []
             self.violated_at = taken.index
 
-    violated_at = 0
-
     def _start(self, seen: Seen, taken: Taken) -> tuple[list[Run], list[Run]]:
         if taken.index == self.violated_at:  # it starts again with the next event
             return [], []
         return super()._start(seen, taken)
+
+    def extra_state(self, events: EventTable) -> dict[str, Any]:
+        held = [taken_row(t, events) for _, t in self.first_step]
+        return {**super().extra_state(events), "first_step": held, "violated_at": self.violated_at}
+
+    def restore_extra(self, state: dict[str, Any], events: list[Event]) -> None:
+        super().restore_extra(state, events)
+        taken = [read_taken(row, events) for row in state["first_step"]]
+        self.first_step = [(self.tests.look_at(t.event), t) for t in taken]
+        self.violated_at = state["violated_at"]

@@ -15,6 +15,7 @@ from cepheid.match.ids import key_text, match_id, text_word
 from cepheid.match.moves import Moves
 from cepheid.match.run import Run, Taken
 from cepheid.match.skip import resume_after
+from cepheid.match.snapshot import EventTable
 from cepheid.match.tests import PlanTests, Seen
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Arrow, Emission, Loop, OnLimit
@@ -406,6 +407,25 @@ class Partition:
         gone = {id(r) for r in oldest}
         self.runs = [r for r in self.runs if id(r) not in gone]
         self.evicted += surplus
+
+    # Snapshot: everything but the plan.
+
+    def extra_state(self, events: EventTable) -> dict[str, Any]:
+        """Plain data beside the runs; events by their number."""
+        return {
+            "index": self.index,
+            "time": self.time,
+            "rank": self.rank,
+            "recent": [[events.number(e) for e in kept] for kept in self.recent],
+            "matched": sorted(self.matched),
+            "evicted": self.evicted,
+        }
+
+    def restore_extra(self, state: dict[str, Any], events: list[Event]) -> None:
+        self.index, self.time, self.rank = state["index"], state["time"], state["rank"]
+        self.recent = [[events[i] for i in kept] for kept in state["recent"]]
+        self.matched = set(state["matched"])
+        self.evicted = state["evicted"]
 
     # Telling.
 

@@ -11,8 +11,10 @@ from cepheid.match.evaluate import Moment, compile_value
 from cepheid.match.found import Findings
 from cepheid.match.lifecycle import Listener
 from cepheid.match.partition import Partition
+from cepheid.match.snapshot import EventTable, pack, read_events, read_run, run_row, unpack
 from cepheid.match.stnm import NextMatchPartition
 from cepheid.match.tests import PlanTests
+from cepheid.match.values import dump, load
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Selection
 from cepheid.plan.plan import Plan
@@ -85,6 +87,36 @@ class ReferenceMatcher:
             partition.scheduled = deadline
             self.tie += 1
             heapq.heappush(self.deadlines, (deadline, self.tie, key))
+
+    def snapshot(self) -> bytes:
+        events = EventTable(self.plan.needed)
+        runs: list[dict[str, Any]] = []
+        partitions = []
+        for number, (key, partition) in enumerate(self.partitions.items()):
+            runs += [run_row(r, number, "open", events) for r in partition.runs]
+            runs += [run_row(r, number, "furthest", events) for r in partition.furthest.values()]
+            partitions.append({"key": dump(key), "state": dump(partition.extra_state(events))})
+        return pack(self.plan.identity, events, runs, partitions)
+
+    def restore(self, state: bytes) -> None:
+        tables = unpack(state, self.plan.identity)
+        events = read_events(tables["events"])
+        aliases = [p.step.alias for p in self.plan.automaton.positions]
+        self.partitions, self.deadlines = {}, []
+        restored = []
+        for row in tables["partitions"].to_pylist():
+            partition = self._new_partition(load(row["key"]))
+            partition.restore_extra(load(row["state"]), events)
+            restored.append(partition)
+            self.partitions[partition.key] = partition
+        for row in tables["runs"].to_pylist():
+            partition, run = restored[row["partition"]], read_run(row, events, aliases)
+            if row["role"] == "open":
+                partition.runs.append(run)
+            else:
+                partition.furthest[run.start] = run
+        for partition in restored:
+            self._schedule(partition.key, partition, partition.time or 0)
 
     def _new_partition(self, key: tuple[Any, ...]) -> Partition:
         kind: type[Partition] = Partition

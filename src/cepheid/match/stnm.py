@@ -7,7 +7,9 @@ from typing import Any
 from cepheid.match import lifecycle
 from cepheid.match.partition import Partition
 from cepheid.match.run import Run, Taken
+from cepheid.match.snapshot import EventTable, read_taken, taken_row
 from cepheid.match.tests import Seen
+from cepheid.pattern.event import Event
 from cepheid.plan.automaton import Edge
 
 
@@ -112,3 +114,18 @@ class NextMatchPartition(Partition):
         self.owner = {i: s for i, s in self.owner.items() if i >= oldest}
         open_starts = {r.start for r in self.runs}
         self.given = {s: ids for s, ids in self.given.items() if s in open_starts}
+
+    def extra_state(self, events: EventTable) -> dict[str, Any]:
+        return {
+            **super().extra_state(events),
+            "owner": list(self.owner.items()),
+            "history": [taken_row(t, events) for _, t in self.history],
+            "given": [[start, sorted(ids)] for start, ids in self.given.items()],
+        }
+
+    def restore_extra(self, state: dict[str, Any], events: list[Event]) -> None:
+        super().restore_extra(state, events)
+        self.owner = dict(state["owner"])
+        taken = [read_taken(row, events) for row in state["history"]]
+        self.history = [(self.tests.look_at(t.event), t) for t in taken]
+        self.given = {start: set(ids) for start, ids in state["given"]}

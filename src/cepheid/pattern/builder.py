@@ -7,8 +7,8 @@
 Login as a -> Transfer[b.user == a.user and b.amount > 5000] as b .within(5m) .stnm()
 
 Every object is immutable: each method gives a new one, so parts can be used in any number of patterns.
-`.within(d)` bounds the time from first to last event of all that stands before it, be it the whole pattern or a
-part of one; `.at_most(d)` on a step bounds the time since the event before it.
+`.within(d)` bounds the time from first to last event of all that it is called on, be it the whole pattern or
+a part of one; `.at_most(d)` on a step bounds the time since the event before it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import reduce
 from types import EllipsisType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from cepheid.errors import PatternMistake, nearest
 from cepheid.pattern.conditions import (
@@ -49,7 +49,7 @@ from cepheid.pattern.conditions import (
     sum_,
 )
 from cepheid.pattern.duration import duration
-from cepheid.pattern.expr import Expr, Field, Opaque, conjunction, conjuncts
+from cepheid.pattern.expr import Expr, Field, conjunction, conjuncts
 from cepheid.pattern.model import (
     Absence,
     And,
@@ -58,7 +58,6 @@ from cepheid.pattern.model import (
     Emission,
     Every,
     Guard,
-    Limits,
     Link,
     Loop,
     Monotonic,
@@ -79,6 +78,7 @@ from cepheid.pattern.model import (
 from cepheid.pattern.text import column_name, pattern_text
 
 Duration = str | timedelta
+P = TypeVar("P", bound="Part")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +128,7 @@ class Part:
     def optional(self) -> Self:
         return self.times(0, 1)
 
-    def times(self, least: int, most: int | None | EllipsisType = ...) -> Self:
+    def times(self, least: int, most: int | EllipsisType | None = ...) -> Self:
         """`times(3)` exactly three, `times(2, 4)` two to four, `times(2, None)` two or more.
 
         >>> print(event("A").as_("a").times(2, 4) >> (event("B") >> event("C")).times(2))
@@ -171,7 +171,9 @@ class Part:
     def decreasing(self, name: str | Path) -> Self:
         """Each event of the closure strictly below the one before it."""
         closure = _loop_of_step(self, "decreasing")
-        return _with_closure(self, closure, monotonic=Monotonic(_field_path(name, "decreasing"), rising=False))
+        return _with_closure(
+            self, closure, monotonic=Monotonic(_field_path(name, "decreasing"), rising=False)
+        )
 
     def at_most(self, bound: Duration) -> Self:
         """The step's event comes at most so long after the event before it; of a closure, every gap.
@@ -220,7 +222,7 @@ class Part:
         between: tuple[Aliased | str, Aliased | str] | None = None,
         after: Aliased | str | None = None,
     ) -> Part:
-        """No such event: between two steps, after a step, or (said plainly) from the first step to the last."""
+        """No such event: between two steps, after a step, or (with neither) from first to last step."""
         if between is not None and after is not None:
             raise _bad_argument("`unless` is `between` or `after`, not both", "add two guards")
         start, end = (None, None) if between is None else (alias_of(between[0]), alias_of(between[1]))
@@ -247,11 +249,17 @@ class Part:
         return _clause(self, emission=Emission.SUBSETS, eager=False)
 
     def skip(
-        self, to: str | None = None, *, to_first: Aliased | str | None = None, to_last: Aliased | str | None = None
+        self,
+        to: str | None = None,
+        *,
+        to_first: Aliased | str | None = None,
+        to_last: Aliased | str | None = None,
     ) -> Part:
-        """After a match: `skip("past_last")`, `skip("to_next")`, `skip("none")`, `skip(to_first=b)`, `skip(to_last=b)`."""
+        """After a match: `skip("past_last")`, "to_next", "none", `skip(to_first=b)`, `skip(to_last=b)`."""
         if sum(way is not None for way in (to, to_first, to_last)) != 1:
-            raise _bad_argument("`skip` takes one way to skip", 'write .skip("past_last") or .skip(to_first=b)')
+            raise _bad_argument(
+                "`skip` takes one way to skip", 'write .skip("past_last") or .skip(to_first=b)'
+            )
         if to_first is not None:
             return _clause(self, skip=Skip(SkipTo.TO_FIRST, alias_of(to_first)))
         if to_last is not None:
@@ -271,7 +279,9 @@ class Part:
         changes: dict[str, Any] = {n: _above_zero(n, v) for n, v in numbers.items() if v is not None}
         if on_limit is not None:
             if on_limit not in [o.value for o in OnLimit]:
-                raise _bad_argument("`on_limit` is `error` or `evict_oldest`", 'write on_limit="evict_oldest"')
+                raise _bad_argument(
+                    "`on_limit` is `error` or `evict_oldest`", 'write on_limit="evict_oldest"'
+                )
             changes["on_limit"] = OnLimit(on_limit)
         return _clause(self, limits=replace(self._draft.limits, **changes))
 
@@ -335,7 +345,7 @@ def event(type_name: str) -> EventPart:
     return EventPart(Pattern(Step(check_name(type_name))))
 
 
-def all_(part: EventPart) -> EventPart:
+def all_(part: P) -> P:
     """`all A`: one or more; a part that is already repeated keeps its numbers, as in `all A{2,4}`."""
     if isinstance(_part(part)._draft.root, Closure) and not part._grouped:
         return part
@@ -371,11 +381,15 @@ def or_(*parts: Part) -> Part:
 
 
 def group(part: Part) -> Part:
-    """Parentheses: `group(a >> b) >> c` is `(A -> B) -> C`, `group(a.one_or_more()).times(2)` is `(A+){2}`."""
-    root = _part(part)._draft.root
-    if isinstance(root, Closure):
-        return Part(_structure(part), part._bound, _grouped=True)
-    return replace(part, _draft=replace(part._draft, name=None), _open=False)
+    """Parentheses.
+
+    >>> a, b, c = event("A"), event("B"), event("C")
+    >>> print(group(a >> b) >> group(c.one_or_more()).times(2))
+    (A -> B) -> (C+){2}
+    """
+    if isinstance(_part(part)._draft.root, (Step, Absence)):
+        return part
+    return Part(_structure(part), part._bound, _grouped=True)
 
 
 def seq(*parts: Part) -> Part:
@@ -414,7 +428,7 @@ def as_pattern(source: object) -> Pattern:
 
 
 def as_stream(source: object, name: str | None = None) -> Stream:
-    """A stream with the default columns, unless it is one already. The name: its own, else `name`, else `matches`."""
+    """A stream with the default columns, unless it is one already. Its name: its own, `name`, `matches`."""
     if isinstance(source, Stream):
         return source
     pattern = as_pattern(source)
@@ -433,7 +447,7 @@ def _part(value: object) -> Part:
 
 
 def _join(left: Part, arrow: Arrow | None, right: Part) -> Part:
-    """Only what stands on the left of an arrow grows; on the right a sequence is a group, as if in parentheses."""
+    """Only what stands left of an arrow grows; on the right a sequence is a group, as in parentheses."""
     root = left._draft.root
     before = root.links if left._open and isinstance(root, Sequence) else (_link(left, None),)
     wheres = [w for w in (left._draft.where, _part(right)._draft.where) if w is not None]
@@ -490,7 +504,9 @@ def _spanned(draft: Pattern) -> Node:
 def _no_every(draft: Pattern) -> None:
     if draft.every is not None:
         raise PatternMistake(
-            "`every` inside a pattern", code="every_nested", hint="it goes around the whole pattern: every(a >> b)"
+            "`every` inside a pattern",
+            code="every_nested",
+            hint="it goes around the whole pattern: every(a >> b)",
         )
 
 
@@ -536,7 +552,7 @@ def _step_of(part: Part) -> Step:
     return step
 
 
-def _with_step[P: Part](part: P, step: Step) -> P:
+def _with_step(part: P, step: Step) -> P:
     root = part._draft.root
     node = replace(root, body=step) if isinstance(root, Closure) else step
     return replace(part, _draft=replace(part._draft, root=node))
@@ -545,3 +561,247 @@ def _with_step[P: Part](part: P, step: Step) -> P:
 def _tested(step: Step, tests: tuple[Condition, ...]) -> Step:
     before = [] if step.where is None else [step.where]
     return replace(step, where=conjunction([*before, *(condition(test) for test in tests)]))
+
+
+def _repeatable(part: Part) -> Node:
+    root = part._draft.root
+    if isinstance(root, Closure) and not part._grouped:
+        raise PatternMistake(
+            "this part is already repeated",
+            code="two_quantifiers",
+            hint="say it once; to repeat the repetition as a whole: group(a.one_or_more()).times(2)",
+        )
+    if isinstance(root, Absence):
+        raise PatternMistake("NOT takes one event", code="not_form", hint="an absence cannot be repeated")
+    return _structure(part).root
+
+
+def _check_counts(least: int, most: int | None) -> None:
+    numbers: list[object] = [n for n in (least, most) if n is not None]
+    whole_numbers = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in numbers)
+    if not whole_numbers or (most is not None and (most < least or most == 0)):
+        raise PatternMistake(
+            f"{{{least},{'' if most is None else most}}} can never be reached",
+            code="bad_bounds",
+            hint="the first number is the least, the second the most, and the most is at least 1",
+        )
+
+
+def _loop(part: Part, what: str) -> Closure:
+    root = part._draft.root
+    if isinstance(root, Closure) and not part._grouped:
+        return root
+    raise PatternMistake(
+        f"`{what}` belongs to a closure, and this is not repeated",
+        code="not_a_closure",
+        hint=f"write .one_or_more().{what}(...)",
+    )
+
+
+def _loop_of_step(part: Part, what: str) -> Closure:
+    closure = _loop(part, what)
+    if isinstance(closure.body, Step):
+        return closure
+    raise PatternMistake(
+        f"a group cannot have `{what}`", code="group_suffix", hint="name and test the steps inside it"
+    )
+
+
+def _with_closure(part: P, closure: Closure, **changes: Any) -> P:
+    return replace(part, _draft=replace(part._draft, root=replace(closure, **changes)))
+
+
+def _looped(part: P, loop: Loop) -> P:
+    closure = _loop(part, {Loop.NEXT: "unbroken", Loop.ANY: "combinations", Loop.GREEDY: "greedy"}[loop])
+    if closure.loop not in (None, loop):
+        raise PatternMistake(
+            "a closure goes on in one way",
+            code="two_loops",
+            hint="choose one of unbroken(), combinations(), greedy()",
+        )
+    return _with_closure(part, closure, loop=loop)
+
+
+# Clauses.
+
+
+def _whole_draft(part: Part) -> Pattern:
+    """The draft of a part that stands alone: a bound towards the event before it has no such event."""
+    if part._bound is not None:
+        raise _bound_on_first_step()
+    return part._draft
+
+
+def _clause(part: Part, **changes: Any) -> Part:
+    return Part(replace(_whole_draft(part), **changes))
+
+
+def _bad_argument(message: str, hint: str) -> PatternMistake:
+    return PatternMistake(message, code="bad_argument", hint=hint)
+
+
+def _duration(value: object) -> int:
+    if not isinstance(value, (str, timedelta)):
+        raise PatternMistake(
+            f"`{value}` has no unit of time",
+            code="bad_duration",
+            hint=f'write "{value}s" or timedelta(seconds=...)',
+        )
+    microseconds = duration(value)
+    if microseconds < 0:
+        raise PatternMistake(f"`{value}` is negative", code="bad_duration", hint="a bound is zero or more")
+    return microseconds
+
+
+def _field_path(name: object, what: str) -> tuple[str, ...]:
+    if isinstance(name, str):
+        return (check_name(name),)
+    expr = name._expr if isinstance(name, Path) else None
+    if isinstance(expr, Field):
+        return expr.path
+    raise _bad_argument(f"`{what}` takes one field", f'write .{what}("price")')
+
+
+def _key(key: object) -> Expr:
+    if isinstance(key, str):
+        return Field(None, (check_name(key),))
+    if isinstance(key, Value):
+        return key._expr
+    raise _bad_argument(
+        f"{key!r} is not a partition key", 'a field name, or an expression over field("name")'
+    )
+
+
+def _way_to_skip(word: str | None) -> SkipTo:
+    ways = [SkipTo.NONE.value, SkipTo.TO_NEXT.value, SkipTo.PAST_LAST.value]
+    if word in ways:
+        return SkipTo(word)
+    hint = nearest(str(word), ways) or "one of none, to_next, past_last, or to_first=b, to_last=b"
+    raise _bad_argument("there is no such way to skip", hint)
+
+
+def _above_zero(name: str, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    raise _bad_argument(f"`{name}` takes a whole number above 0", f"write {name}=1000")
+
+
+# Streams.
+
+
+def _column(value: object) -> Output:
+    expr = value._expr if isinstance(value, Path) else None
+    if isinstance(expr, Field):
+        return Output(expr.path[-1], expr)
+    raise _bad_argument("this column has no name", "write name=expression")
+
+
+def _computed(value: object) -> Expr:
+    """A column may also be computed by a Python function of the named steps."""
+    is_function = callable(value) and not isinstance(value, (Value, Part))
+    return condition(value) if is_function else expression(value)
+
+
+def _stream(part: Part, outputs: tuple[Output, ...]) -> Stream:
+    if not outputs:
+        raise _bad_argument("`.emit()` without columns", "write .emit(user=a.user), or leave it out")
+    names = [o.name for o in outputs]
+    twice = next((n for n in names if names.count(n) > 1), None)
+    if twice is not None:
+        raise _bad_argument(f"two columns are called `{twice}`", "give each its own name")
+    stream = as_stream(part)
+    known, keys = set(list_aliases(stream.pattern.root)), _keys(stream.pattern)
+    resolved = tuple(Output(check_name(o.name), over_match(o.expr, known, keys)) for o in outputs)
+    return replace(stream, outputs=resolved)
+
+
+# Names to what they mean, as in the text language.
+
+
+def _normal(draft: Pattern) -> Pattern:
+    """A group that is the whole pattern: its span is the pattern's bound."""
+    root = draft.root
+    if not isinstance(root, Sequence) or root.span is None or draft.within not in (None, root.span):
+        return draft
+    node = root.links[0].node if len(root.links) == 1 else replace(root, span=None)
+    return replace(draft, root=node, within=root.span)
+
+
+def _keys(pattern: Pattern) -> tuple[str, ...]:
+    return tuple(column_name(e) for e in pattern.partition_by)
+
+
+def _resolved(draft: Pattern) -> Pattern:
+    names = set(list_aliases(draft.root))
+    absent = {n.step.alias for n in walk_nodes(draft.root) if isinstance(n, Absence) and n.step.alias}
+    return replace(
+        draft,
+        root=_resolved_node(draft.root, names | absent),
+        where=None if draft.where is None else over_match(draft.where, names, _keys(draft)),
+        guards=tuple(_resolved_guard(g, names) for g in draft.guards),
+        partition_by=tuple(over_event(e, ()) for e in draft.partition_by),
+    )
+
+
+def _resolved_node(node: Node, names: set[str]) -> Node:
+    if isinstance(node, Step):
+        return node if node.where is None else replace(node, where=over_event(node.where, names))
+    if isinstance(node, Closure):
+        until = None if node.until is None else over_event(node.until, names)
+        return replace(node, body=_resolved_node(node.body, names), until=until)
+    if isinstance(node, Absence):
+        step = _resolved_node(node.step, names)
+        assert isinstance(step, Step)
+        return replace(node, step=step)
+    if isinstance(node, Sequence):
+        links = tuple(replace(link, node=_resolved_node(link.node, names)) for link in node.links)
+        return replace(node, links=links)
+    assert isinstance(node, (And, Or))
+    return replace(node, operands=tuple(_resolved_node(o, names) for o in node.operands))
+
+
+def _resolved_guard(guard: Guard, names: set[str]) -> Guard:
+    own = {guard.step.alias} if guard.step.alias else set()
+    step = _resolved_node(guard.step, names | own)
+    assert isinstance(step, Step)
+    return replace(guard, step=step)
+
+
+__all__ = [
+    # patterns
+    "event",
+    "seq",
+    "group",
+    "whole",
+    "all_",
+    "not_",
+    "not_next",
+    "and_",
+    "or_",
+    "every",
+    # expressions
+    "field",
+    "lit",
+    "func",
+    "first",
+    "last",
+    "count",
+    "sum_",
+    "avg",
+    "min_",
+    "max_",
+    "stddev",
+    "distinct_count",
+    "collect",
+    "if_",
+    "case",
+    # types, and the door for functions that take patterns
+    "Part",
+    "EventPart",
+    "Absent",
+    "Value",
+    "Path",
+    "Condition",
+    "as_pattern",
+    "as_stream",
+]

@@ -1,7 +1,7 @@
 """Conditions in Python: `b.user == a.user` builds the expression that the text `b.user == a.user` is read as.
 
-A `Value` wraps an expression of the model and knows Python's operators; nothing is computed, only written down.
-Names of methods win over fields of the same name: a field called `where` or `like` is `a["where"]`, `a["like"]`.
+A `Value` wraps an expression of the model and knows Python's operators; nothing is computed, only written
+down. Methods win over fields of the same name: fields called `where` or `like` are `a["where"]`, `a["like"]`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
@@ -48,7 +48,7 @@ class Value:
     # Python asks for a truth value in `if`, `and`, `or`, `not` and chained comparisons; there is none yet.
     def __bool__(self) -> NoReturn:
         raise PatternMistake(
-            f"`{expr_text(self._expr)}` is a condition still to be tested; Python cannot take its truth value",
+            f"`{expr_text(self._expr)}` is still to be tested; Python cannot take its truth value",
             code="truth_value",
             hint="write (p) & (q), (p) | (q), ~(p) for and, or, not; and (x < y) & (y < z) for x < y < z",
         )
@@ -115,28 +115,28 @@ class Value:
         return _binary("**", other, self)
 
     def __neg__(self) -> Value:
-        return Value(_negative(self._expr))
+        return Computed(_negative(self._expr))
 
     def __and__(self, other: Condition) -> Value:
-        return Value(Binary("and", self._expr, condition(other)))
+        return Computed(Binary("and", self._expr, condition(other)))
 
     def __rand__(self, other: Condition) -> Value:
-        return Value(Binary("and", condition(other), self._expr))
+        return Computed(Binary("and", condition(other), self._expr))
 
     def __or__(self, other: Condition) -> Value:
-        return Value(Binary("or", self._expr, condition(other)))
+        return Computed(Binary("or", self._expr, condition(other)))
 
     def __ror__(self, other: Condition) -> Value:
-        return Value(Binary("or", condition(other), self._expr))
+        return Computed(Binary("or", condition(other), self._expr))
 
     def __invert__(self) -> Value:
-        return Value(Unary("not", self._expr))
+        return Computed(Unary("not", self._expr))
 
     def is_null(self) -> Value:
-        return Value(IsNull(self._expr))
+        return Computed(IsNull(self._expr))
 
     def is_not_null(self) -> Value:
-        return Value(IsNull(self._expr, negated=True))
+        return Computed(IsNull(self._expr, negated=True))
 
     def is_in(self, items: Iterable[object]) -> Value:
         """`x in (1, 2)`.
@@ -144,22 +144,27 @@ class Value:
         >>> field("state").is_in(["new", "open"])
         <state in ("new", "open")>
         """
-        return Value(In(self._expr, _items(items)))
+        return Computed(In(self._expr, _items(items)))
 
     def not_in(self, items: Iterable[object]) -> Value:
-        return Value(In(self._expr, _items(items), negated=True))
+        return Computed(In(self._expr, _items(items), negated=True))
 
     def like(self, pattern: object) -> Value:
         """SQL's `like`: `%` is any text, `_` any one character."""
-        return Value(Call("like", (self._expr, expression(pattern))))
+        return Computed(Call("like", (self._expr, expression(pattern))))
 
     def not_like(self, pattern: object) -> Value:
         return ~self.like(pattern)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class Computed(Value):
+    """Any value but a path. No base of `Path`: Python asks a subclass first and would turn `x < y` round."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Path(Value):
-    """A field, or a field of an element: `a.user`, `a.address.city`, `first(b).id`. `x["where"]` for any name."""
+    """A field, also of an element: `a.user`, `a.address.city`, `first(b).id`; `x["where"]` for any name."""
 
     _expr: Field | Element
 
@@ -173,7 +178,7 @@ class Path(Value):
             raise PatternMistake(
                 f"`{expr_text(self._expr)}[{name!r}]`: a field holds no numbered elements",
                 code="bad_argument",
-                hint="the events of a closure are numbered, b[0].id; a field inside a field is x.name or x['name']",
+                hint="only events of a closure are, b[0].id; a field inside a field is x.name or x['name']",
             )
         path = (*self._expr.path, check_name(name))
         if isinstance(self._expr, Field):
@@ -204,7 +209,7 @@ class Aliased:
         alias = alias_of(self)
         if isinstance(key, str):
             return Path(Field(alias, (_no_length(check_name(key)),)))
-        if key == -1 if isinstance(key, int) else False:
+        if isinstance(key, int) and key == -1:
             return last(self)
         if isinstance(key, int) and key < 0:
             raise PatternMistake(
@@ -258,7 +263,7 @@ def lit(value: object) -> Value:
     >>> lit(2) ** 10 < field("size")
     <2 ** 10 < size>
     """
-    return Value(expression(value))
+    return Computed(expression(value))
 
 
 def expression(value: object) -> Expr:
@@ -273,6 +278,8 @@ def expression(value: object) -> Expr:
         return Literal(str(value) if isinstance(value, str) else value)
     if isinstance(value, timedelta):
         return Literal(value) if value >= timedelta(0) else Unary("-", Literal(-value))
+    if isinstance(value, date):  # a datetime is one, too; the language has no literals for either
+        return Call("timestamp", (Literal(value.isoformat()),))
     if isinstance(value, Integral):
         return Literal(int(value))
     if isinstance(value, Real):
@@ -290,12 +297,12 @@ def condition(value: object) -> Expr:
     raise PatternMistake(
         f"the condition is the Python value {value!r}, not an expression",
         code="not_a_condition",
-        hint='compare a field (`a.x == 1`); one that is called like a method is a["limit"]; a constant is lit(True)',
+        hint='compare a field (`a.x == 1`); one called like a method is a["limit"]; a constant is lit(True)',
     )
 
 
 def _opaque(function: Callable[..., object]) -> Opaque:
-    """All parameters without a default, for now; which of them are names of steps is seen when all steps are known."""
+    """All parameters without a default; which of them name steps is seen when all steps are known."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -312,7 +319,7 @@ def _bad_function(function: object) -> PatternMistake:
     return PatternMistake(
         f"{function!r} does not say by its parameters what it needs",
         code="bad_argument",
-        hint="name the parameters like the steps: lambda a, b: ...; or take the event itself: lambda event: ...",
+        hint="name the parameters like the steps: lambda a, b: ...; or take the event: lambda event: ...",
     )
 
 
@@ -320,12 +327,14 @@ def _not_a_value(value: object) -> PatternMistake:
     if inspect.ismethod(value):
         name = value.__name__
         return PatternMistake(
-            f"`{name}` is a method here, not a field", code="not_a_value", hint=f'the field is written a["{name}"]'
+            f"`{name}` is a method here, not a field",
+            code="not_a_value",
+            hint=f'the field is written a["{name}"]',
         )
     return PatternMistake(
         f"a {type(value).__name__} cannot stand in an expression",
         code="not_a_value",
-        hint="numbers, strings, true, false, null and durations (timedelta) can",
+        hint="numbers, strings, bools, None, times (datetime) and durations (timedelta) can",
     )
 
 
@@ -340,7 +349,9 @@ def check_name(name: object) -> str:
 
 def _no_length(name: str) -> str:
     if name == "LEN":
-        raise PatternMistake("a field of a step cannot be called `LEN`", code="bad_name", hint="b.LEN is its length")
+        raise PatternMistake(
+            "a field of a step cannot be called `LEN`", code="bad_name", hint="b.LEN is its length"
+        )
     return name
 
 
@@ -349,7 +360,9 @@ def alias_of(step: Aliased | str) -> str:
     if isinstance(step, str):
         return check_name(step)
     if not isinstance(step, Aliased):
-        raise PatternMistake(f"{step!r} is not a step", code="bad_argument", hint='a step is event("A").as_("a")')
+        raise PatternMistake(
+            f"{step!r} is not a step", code="bad_argument", hint='a step is event("A").as_("a")'
+        )
     alias = step._alias()
     if alias is None:
         raise PatternMistake(
@@ -376,7 +389,7 @@ def _items(items: Iterable[object]) -> tuple[Expr, ...]:
 
 
 def _binary(op: str, left: object, right: object) -> Value:
-    return Value(Binary(op, expression(left), expression(right)))
+    return Computed(Binary(op, expression(left), expression(right)))
 
 
 def _compare(op: str, left: Value, right: object) -> Value:
@@ -391,7 +404,11 @@ def _compare(op: str, left: Value, right: object) -> Value:
 
 def _negative(expr: Expr) -> Expr:
     """As in the text, a minus before a number belongs to the number."""
-    if isinstance(expr, Literal) and isinstance(expr.value, (int, float)) and not isinstance(expr.value, bool):
+    if (
+        isinstance(expr, Literal)
+        and isinstance(expr.value, (int, float))
+        and not isinstance(expr.value, bool)
+    ):
         return Literal(-expr.value)
     return Unary("-", expr)
 
@@ -401,7 +418,7 @@ def _negative(expr: Expr) -> Expr:
 
 def count(step: Aliased | str) -> Value:
     """How many events a closure holds."""
-    return Value(Length(alias_of(step)))
+    return Computed(Length(alias_of(step)))
 
 
 def first(step: Aliased | str) -> Path:
@@ -424,7 +441,7 @@ def aggregate(name: str, *values: object) -> Value:
     if isinstance(found, Field):
         alias, *path = (found.alias, *found.path) if found.alias is not None else found.path
         if path:
-            return Value(Aggregate(name, alias, tuple(path)))
+            return Computed(Aggregate(name, alias, tuple(path)))
     hint = f"write {name}(b.price), where b is the name of a step"
     if name in ("min", "max") and len(values) > 1:
         hint = f"for several values use func.{'least' if name == 'min' else 'greatest'}(...)"
@@ -471,8 +488,10 @@ def if_(test: Condition, then: object, otherwise: object = None) -> Value:
 def case(*branches: tuple[Condition, object], otherwise: object = None) -> Value:
     """The value of the first branch whose condition holds."""
     if not branches:
-        raise PatternMistake("`case` without branches", code="bad_argument", hint="write case((x > 1, 'big'))")
-    return Value(Case(tuple((condition(c), expression(v)) for c, v in branches), expression(otherwise)))
+        raise PatternMistake(
+            "`case` without branches", code="bad_argument", hint="write case((x > 1, 'big'))"
+        )
+    return Computed(Case(tuple((condition(c), expression(v)) for c, v in branches), expression(otherwise)))
 
 
 class Functions:
@@ -501,13 +520,13 @@ def _call(name: str, values: tuple[Any, ...]) -> Value:
         return aggregate(name, *values)
     if name == "if" and len(values) == 3:
         return if_(*values)
-    return Value(Call(name, tuple(expression(v) for v in values)))
+    return Computed(Call(name, tuple(expression(v) for v in values)))
 
 
 # What the names in an expression mean, once all steps are known.
 
 
-def over_event(expr: Expr, names: Collection[str], at_hand: str | None = None) -> Expr:
+def over_event(expr: Expr, names: Collection[str]) -> Expr:
     """Bare names are fields of the event at hand."""
 
     def change(node: Expr) -> Expr | None:
@@ -554,7 +573,9 @@ def _match_field(node: Field, names: Collection[str], keys: Collection[str]) -> 
     raise PatternMistake(
         f"`{head}`: of which event?",
         code="which_event",
-        hint=f"write {min(names)}.{head}" if names else f'name the steps: a = event("A").as_("a"), then a.{head}',
+        hint=f"write {min(names)}.{head}"
+        if names
+        else f'name the steps: a = event("A").as_("a"), then a.{head}',
     )
 
 
@@ -571,6 +592,8 @@ def _known(node: Expr, names: Collection[str]) -> None:
 
 def _unknown_alias(name: str, names: Collection[str]) -> PatternMistake:
     hint = nearest(name, set(names)) or (
-        "the names here are " + ", ".join(sorted(names)) if names else 'no step has a name yet: event("A").as_("a")'
+        "the names here are " + ", ".join(sorted(names))
+        if names
+        else 'no step has a name yet: event("A").as_("a")'
     )
     return PatternMistake(f"no step is called `{name}`", code="unknown_alias", hint=hint)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from math import inf
 from typing import Any
 
 from cepheid.pattern.duration import duration, duration_text
@@ -124,7 +125,10 @@ def _literal(value: Any) -> tuple[str, int]:
         return duration_text(duration(value)), _ATOM
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False), _ATOM
-    return repr(value), _NEGATIVE if value < 0 else _ATOM
+    if isinstance(value, float) and value in (inf, -inf):
+        value = repr(value).replace("inf", "1e999")  # no word for it, but so large a number is it
+    text = str(value)
+    return text, _NEGATIVE if text.startswith("-") else _ATOM
 
 
 def _element(alias: str, index: Expr, path: tuple[str, ...], from_end: bool) -> str:
@@ -168,14 +172,10 @@ def node_text(node: Node) -> str:
 
 
 def _operand(node: Node) -> str:
-    if isinstance(node, Sequence) and node.span is None and not _last_bound(node):
-        return _links(node.links)
-    return node_text(node) + _span(node)
-
-
-def _last_bound(node: Sequence) -> bool:
-    """A bound on the last link alone would be read as one on the whole."""
-    return _bound(node.links[-1]) is not None
+    """A node where a whole pattern may stand: alone, in AND and OR, in the parentheses of a closure."""
+    if isinstance(node, Sequence) and node.span is not None:
+        return node_text(node) + _span(node)
+    return _links(node.links if isinstance(node, Sequence) else (Link(node),))
 
 
 def _span(node: Node) -> str:
@@ -194,10 +194,7 @@ def _closure(node: Closure) -> str:
     if isinstance(node.body, Step):
         inner = _step(node.body, quantifier)
     else:
-        body = node.body if isinstance(node.body, Sequence) else Sequence((Link(node.body),))
-        inner = f"({_links(body.links)}{_span(body)}){quantifier}"
-        if body.span is not None:
-            inner = f"(({_links(body.links)}){_span(body)}){quantifier}"
+        inner = f"({_operand(node.body)}){quantifier}"
     if node.loop is not None:
         inner = f"all {node.loop.value} {inner}" if node.loop.value != "all" else f"all {inner}"
     if node.monotonic is not None:
@@ -225,15 +222,23 @@ def _bound(link: Link) -> int | None:
     return link.within
 
 
-def _link(link: Link) -> str:
+def _link(link: Link, alone: bool = False) -> str:
     arrow = f"{link.arrow.value} " if link.arrow is not None else ""
     bound = _bound(link)
-    text = f"{arrow}{node_text(link.node)}{_span(link.node)}"
-    return text + (f" within {duration_text(bound)}" if bound is not None else "")
+    if bound is None:
+        return f"{arrow}{node_text(link.node)}{_span(link.node)}"
+    within = f" within {duration_text(bound)}"
+    if not alone:
+        return f"{arrow}{node_text(link.node)}{within}"
+    if link.within is not None:
+        return f"{arrow}({node_text(link.node)}{within})"
+    return f"{arrow}({node_text(link.node)}){within}"
 
 
 def _links(links: tuple[Link, ...]) -> str:
-    return " -> ".join(_link(link) for link in links)
+    """A bound on the last link alone would be read as one on the whole, so it goes into parentheses."""
+    earlier = any(_bound(link) is not None or _span(link.node) for link in links[:-1])
+    return " -> ".join([*(_link(link) for link in links[:-1]), _link(links[-1], alone=not earlier)])
 
 
 def guard_text(guard: Guard) -> str:
@@ -245,32 +250,23 @@ def guard_text(guard: Guard) -> str:
 
 def pattern_text(pattern: Pattern) -> str:
     """The whole pattern as one bare expression with its operators."""
-    root = pattern.root
+    text = _operand(pattern.root)
     if pattern.every is not None:
-        text = f"{pattern.every.value} ({_links(_as_links(root))}{''})"
-        if isinstance(root, Sequence) and root.span is not None:
-            text = f"{pattern.every.value} (({_links(root.links)}){_span(root)})"
-    elif isinstance(root, Sequence) and root.span is None and not _ambiguous_end(root):
-        text = _links(root.links)
-    elif isinstance(root, Sequence):
-        text = f"(({_links(root.links)}){_span(root)})" if root.span is not None else f"({_links(root.links)})"
-    else:
-        text = node_text(root)
+        text = f"{pattern.every.value} ({text})"
+    if _two_spans(pattern):
+        text = f"{text if pattern.every else f'({text})'} within {duration_text(pattern.within or 0)}"
     parts = [text, *(guard_text(g) for g in pattern.guards)]
     return " ".join([*parts, *(f".{o}" for o in _operators(pattern))])
 
 
-def _as_links(root: Node) -> tuple[Link, ...]:
-    return root.links if isinstance(root, Sequence) else (Link(root),)
-
-
-def _ambiguous_end(root: Sequence) -> bool:
-    return _last_bound(root) and not any(_bound(link) is not None for link in root.links[:-1])
+def _two_spans(pattern: Pattern) -> bool:
+    """A group that is the whole pattern has a bound of its own: `.within` would take its place."""
+    return pattern.within is not None and bool(_span(pattern.root))
 
 
 def _operators(pattern: Pattern) -> list[str]:
     found = []
-    if pattern.within is not None:
+    if pattern.within is not None and not _two_spans(pattern):
         found.append(f"within({duration_text(pattern.within)})")
     if pattern.partition_by:
         found.append(f"partition_by({', '.join(expr_text(e) for e in pattern.partition_by)})")

@@ -31,6 +31,7 @@ class Plan:
     aliases: dict[str, bool]  # every name a match binds, and whether it is a list
     event_types: tuple[str, ...]  # every type a step, NOT or guard names
     identity: str  # what match ids are made of
+    needed: frozenset[str] | None = None  # the fields runs remember; None: all
 
     @property
     def sees_all_events(self) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cepheid.pattern.model import Emission, Pattern, list_aliases, walk_nodes
-from cepheid.pattern.model import Step
+from cepheid.pattern.model import Emission, Output, Pattern, Step, list_aliases, walk_nodes
 from cepheid.pattern.text import column_name, pattern_text
 from cepheid.pattern.types import NO_SCHEMA, Schema
 from cepheid.plan.build import Builder
 from cepheid.plan.desugar_monotonic import desugar_monotonic
 from cepheid.plan.infer_key import infer_key
+from cepheid.plan.needed_fields import needed_fields
 from cepheid.plan.plan import GuardSpec, Plan
 from cepheid.plan.push_where import push_where
 from cepheid.plan.split_tests import split_tests
@@ -19,7 +19,12 @@ from cepheid.plan.validate import validate
 REWRITES: tuple[Callable[[Pattern], Pattern], ...] = (desugar_monotonic, push_where)
 
 
-def plan_pattern(pattern: Pattern, schema: Schema = NO_SCHEMA, name: str | None = None) -> Plan:
+def plan_pattern(
+    pattern: Pattern,
+    schema: Schema = NO_SCHEMA,
+    name: str | None = None,
+    outputs: tuple[Output, ...] | None = None,
+) -> Plan:
     """A pattern that can be run, or the mistake in it."""
     validate(pattern, schema)
     rewritten = pattern
@@ -40,6 +45,7 @@ def plan_pattern(pattern: Pattern, schema: Schema = NO_SCHEMA, name: str | None 
         aliases={a: many for a, many in list_aliases(pattern.root).items()},
         event_types=tuple(dict.fromkeys(_types(rewritten))),
         identity=named if named is not None and named != "matches" else pattern_text(pattern),
+        needed=needed_fields(rewritten, outputs),
     )
 
 

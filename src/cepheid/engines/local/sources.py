@@ -17,7 +17,7 @@ from glob import glob
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, TypedDict
+from typing import IO, Any, Literal, NamedTuple, Protocol, TypedDict
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,8 +95,7 @@ class Progress:
         return None if self.total is None else min(1.0, self.done / self.total) if self.total else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a row stands. Files have names and lines, frames have rows; both count from 1."""
 
     source: str
@@ -109,13 +108,13 @@ class Place:
         return f"{self.source}, {self.unit} {self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row before it is an event. `text`: as it stood in the file."""
+class Row(NamedTuple):
+    """A row before it is an event, or what is wrong with it. `text`: as it stood in the file."""
 
     place: Place
-    values: Any
+    values: Mapping[str, Any]
     text: str | None = None
+    mistake: InputMistake | None = None
 
 
 class Reader(Protocol):
@@ -125,7 +124,7 @@ class Reader(Protocol):
 
     def schema(self) -> Schema | None: ...
 
-    def rows(self, bad: BadRows, progress: Progress) -> Iterator[Row]: ...
+    def rows(self, progress: Progress) -> Iterator[Row]: ...
 
 
 class Source:
@@ -155,19 +154,25 @@ class Source:
     def batches(self) -> Iterator[list[Event]]:
         """Lists of events in arrival order, each of at most the batch size."""
         maker = EventMaker(self.columns, self._reader.typed)
-        rows = self._reader.rows(self.bad, self.progress)
-        while chunk := list(islice(rows, self._batch_size)):
-            if events := self._events(chunk, maker):
-                yield events
+        batch: list[Event] = []
+        for row in self._reader.rows(self.progress):
+            if (event := self._event(row, maker)) is not None:
+                batch.append(event)
+            if len(batch) >= self._batch_size:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
 
-    def _events(self, chunk: list[Row], maker: EventMaker) -> list[Event]:
-        events = []
-        for row in chunk:
-            try:
-                events.append(maker.make(row.values))
-            except InputMistake as mistake:
-                self.bad.report(row.place, row.text or str(dict(row.values)), mistake)
-        return events
+    def _event(self, row: Row, maker: EventMaker) -> Event | None:
+        try:
+            if row.mistake is not None:
+                raise row.mistake
+            return maker.make(row.values)
+        except InputMistake as mistake:
+            text = str(dict(row.values)) if row.text is None else row.text
+            self.bad.report(row.place, text, mistake)
+            return None
 
 
 def open_source(
@@ -232,15 +237,15 @@ class DictReader:
                 scan.add(kind, {str(name): plain(value) for name, value in row.items()})
         return scan.schema()
 
-    def rows(self, bad: BadRows, progress: Progress) -> Iterator[Row]:
+    def rows(self, progress: Progress) -> Iterator[Row]:
         for number, row in enumerate(self._rows, 1):
             progress.done = number
             place = Place("", number, "row")
             if isinstance(row, Mapping):
                 yield Row(place, row)
             else:
-                bad.report(
-                    place, str(row), InputMistake(f"a {type(row).__name__}, not a dict", code="bad_row")
+                yield Row(
+                    place, {}, str(row), InputMistake(f"a {type(row).__name__}, not a dict", code="bad_row")
                 )
 
     def _has_types(self) -> bool | None:
@@ -271,7 +276,7 @@ class TableReader:
     def schema(self) -> Schema:
         return Schema(common_fields=self._struct)
 
-    def rows(self, bad: BadRows, progress: Progress) -> Iterator[Row]:
+    def rows(self, progress: Progress) -> Iterator[Row]:
         number = 0
         for batch in self._open():
             for values in _batch_rows(batch):
@@ -363,7 +368,7 @@ def _python_values(name: str, column: Column) -> list[Any]:
         if pa.types.is_timestamp(target):
             ints = column.cast(pa.int64()).to_pylist()
             return [None if value is None else from_microseconds(value) for value in ints]
-        return list(column.to_pylist())
+        return list(column.to_pylist(maps_as_pydicts="lossy"))
     except (InputMistake, pa.ArrowException, ValueError, OverflowError) as failure:
         raise InputMistake(f"column `{name}` cannot be read: {failure}", code="bad_column") from None
 
@@ -459,11 +464,11 @@ class FilesReader:
             return None
         return Schema(common_fields=reduce(_either, known))
 
-    def rows(self, bad: BadRows, progress: Progress) -> Iterator[Row]:
+    def rows(self, progress: Progress) -> Iterator[Row]:
         before = 0
         for file in self._files:
             with _explained(file.path):
-                for row, done in file.rows(bad):
+                for row, done in file.rows():
                     progress.done = before + done
                     yield row
             before += file.path.stat().st_size
@@ -477,7 +482,7 @@ class FileReader(Protocol):
 
     def struct(self) -> Type | None: ...
 
-    def rows(self, bad: BadRows) -> Iterator[tuple[Row, int]]: ...
+    def rows(self) -> Iterator[tuple[Row, int]]: ...
 
 
 def _path_reader(name: str, columns: Columns) -> tuple[Kind, Reader, Progress]:
@@ -554,9 +559,9 @@ class JsonReader:
     def struct(self) -> Type | None:
         return None
 
-    def rows(self, bad: BadRows) -> Iterator[tuple[Row, int]]:
+    def rows(self) -> Iterator[tuple[Row, int]]:
         with _bytes_of(self.path) as (lines, raw):
-            for row in _json_rows(lines, str(self.path), bad):
+            for row in _json_rows(lines, str(self.path)):
                 yield row, raw.tell()
 
 
@@ -572,8 +577,8 @@ class LinesReader:
     def schema(self) -> Schema | None:
         return None
 
-    def rows(self, bad: BadRows, progress: Progress) -> Iterator[Row]:
-        return _json_rows(_counted(self._lines, progress), self._name, bad)
+    def rows(self, progress: Progress) -> Iterator[Row]:
+        return _json_rows(_counted(self._lines, progress), self._name)
 
 
 def _counted(lines: Iterable[str | bytes], progress: Progress) -> Iterator[str | bytes]:
@@ -582,7 +587,7 @@ def _counted(lines: Iterable[str | bytes], progress: Progress) -> Iterator[str |
         yield line
 
 
-def _json_rows(lines: Iterable[str | bytes], name: str, bad: BadRows) -> Iterator[Row]:
+def _json_rows(lines: Iterable[str | bytes], name: str) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -591,7 +596,7 @@ def _json_rows(lines: Iterable[str | bytes], name: str, bad: BadRows) -> Iterato
             text = _decoded(line, number)
             yield Row(place, _json_object(text), text)
         except InputMistake as mistake:
-            bad.report(place, _lossy(line), mistake)
+            yield Row(place, {}, _lossy(line), mistake)
 
 
 def _decoded(line: str | bytes, number: int) -> str:
@@ -635,7 +640,13 @@ _CSV_NULLS = pa.array(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])
 _LONG_INTEGER = r"^[+-]?\d{16,}$"  # as a float it would lose digits: an id, not a measurement
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
-Record = tuple[int, list[str]]
+
+class Record(NamedTuple):
+    """The values of a CSV record and the line it ends on, or what is wrong with it."""
+
+    line: int
+    values: list[str]
+    mistake: InputMistake | None = None
 
 
 class CsvReader:
@@ -651,31 +662,18 @@ class CsvReader:
         found = {name: type_from_arrow(kind) for name, kind in zip(self._names, self._types, strict=True)}
         return _as_declared(struct_of(found), self._columns)
 
-    def rows(self, bad: BadRows) -> Iterator[tuple[Row, int]]:
+    def rows(self) -> Iterator[tuple[Row, int]]:
         with _bytes_of(self.path) as (lines, raw):
-            records = self._records(lines, bad)
-            while chunk := list(islice(records, BATCH)):
-                lists = [
-                    self._values(at, [record[at] for _, record in chunk]) for at in range(len(self._names))
-                ]
-                for (number, record), *values in zip(chunk, *lists, strict=True):
-                    row = dict(zip(self._names, values, strict=True))
-                    yield Row(Place(str(self.path), number), row, ",".join(record)), raw.tell()
+            for chunk in self._chunks(lines):
+                typed = iter(self._typed([record.values for record in chunk if record.mistake is None]))
+                for record in chunk:
+                    values = next(typed) if record.mistake is None else {}
+                    place = Place(str(self.path), record.line)
+                    yield Row(place, values, ",".join(record.values), record.mistake), raw.tell()
 
-    @cached_property
-    def _types(self) -> list[pa.DataType]:
-        guesses = [_Guess() for _ in self._names]
-        with _explained(self.path), _bytes_of(self.path) as (lines, _):
-            records = self._records(lines, BadRows("skip"))  # the second reading reports them
-            while chunk := list(islice(records, BATCH)):
-                for at in self._guessed():
-                    guesses[at].look_at(pa.array([record[at] for _, record in chunk]))
-        return [guess.type() if at in self._guessed() else pa.string() for at, guess in enumerate(guesses)]
-
-    def _guessed(self) -> list[int]:
-        """The others, times and types, are read as what they are, so that one bad value is one bad row."""
-        settled = {*self._columns.times(), self._columns.type}
-        return [at for at, name in enumerate(self._names) if name not in settled]
+    def _typed(self, records: list[list[str]]) -> Iterator[dict[str, Any]]:
+        lists = [self._values(at, [record[at] for record in records]) for at in range(len(self._names))]
+        return (dict(zip(self._names, values, strict=True)) for values in zip(*lists, strict=True))
 
     def _values(self, at: int, texts: list[str]) -> list[Any]:
         name = self._names[at]
@@ -683,23 +681,39 @@ class CsvReader:
             return [_csv_time(text) for text in texts]
         return _python_values(name, _csv_cast(pa.array(texts, pa.string()), self._types[at]))
 
+    @cached_property
+    def _types(self) -> list[pa.DataType]:
+        # Times and types are read as what they are, so that one bad value is one bad row.
+        settled = {*self._columns.times(), self._columns.type}
+        guesses = {at: _Guess() for at, name in enumerate(self._names) if name not in settled}
+        with _explained(self.path), _bytes_of(self.path) as (lines, _):
+            for chunk in self._chunks(lines):
+                records = [record.values for record in chunk if record.mistake is None]
+                for at, guess in guesses.items():
+                    guess.look_at(pa.array([record[at] for record in records], pa.string()))
+        return [guesses[at].type() if at in guesses else pa.string() for at in range(len(self._names))]
+
     def _header(self) -> list[str]:
         with _explained(self.path), _bytes_of(self.path) as (lines, _):
-            for _, record in _csv_records(lines, str(self.path), BadRows()):
-                names = [name.strip() for name in record]
-                _refuse_twins(names)
-                return names
-        raise InputMistake(f"{self.path} is empty: a CSV file needs a header line", code="bad_file")
+            first = next(_csv_records(lines), None)
+        if first is None or first.mistake is not None:
+            reason = "is empty" if first is None or first.mistake is None else f"is {first.mistake.message}"
+            raise InputMistake(f"{self.path} {reason}: a CSV file needs a header line", code="bad_file")
+        names = [name.strip() for name in first.values]
+        _refuse_twins(names)
+        return names
 
-    def _records(self, lines: Iterable[bytes], bad: BadRows) -> Iterator[Record]:
-        records = _csv_records(lines, str(self.path), bad)
+    def _chunks(self, lines: Iterable[bytes]) -> Iterator[list[Record]]:
+        records = _csv_records(lines)
         next(records, None)  # the header
-        for number, record in records:
-            if len(record) == len(self._names):
-                yield number, record
-            else:
-                counts = f"{len(record)} values for {len(self._names)} columns"
-                bad.report(Place(str(self.path), number), ",".join(record), InputMistake(counts))
+        while chunk := [self._counted(record) for record in islice(records, BATCH)]:
+            yield chunk
+
+    def _counted(self, record: Record) -> Record:
+        if record.mistake is not None or len(record.values) == len(self._names):
+            return record
+        counts = f"{len(record.values)} values for {len(self._names)} columns"
+        return record._replace(mistake=InputMistake(counts))
 
 
 class _Guess:
@@ -726,27 +740,30 @@ class _Guess:
         return self._possible[0] if self._possible else pa.string()
 
 
-def _csv_records(lines: Iterable[bytes], name: str, bad: BadRows) -> Iterator[Record]:
-    """Records with the line each ends on. A quoted value may hold line ends."""
-    reader = csv.reader(_csv_lines(lines, name, bad))
+def _csv_records(lines: Iterable[bytes]) -> Iterator[Record]:
+    """Records in the order of the file. A quoted value may hold line ends."""
+    broken: list[Record] = []
+    reader = csv.reader(_csv_lines(lines, broken))
     while True:
         try:
-            record = next(reader)
-        except StopIteration:
-            return
+            values = next(reader, None)
+            record = None if values is None else Record(reader.line_num, values)
         except csv.Error as failure:
-            bad.report(Place(name, reader.line_num), "", InputMistake(f"not CSV ({failure})"))
-            continue
-        if record:
-            yield reader.line_num, record
+            record = Record(reader.line_num, [], InputMistake(f"not CSV ({failure})"))
+        yield from broken
+        broken.clear()
+        if record is None:
+            return
+        if record.values or record.mistake:
+            yield record
 
 
-def _csv_lines(lines: Iterable[bytes], name: str, bad: BadRows) -> Iterator[str]:
+def _csv_lines(lines: Iterable[bytes], broken: list[Record]) -> Iterator[str]:
     for number, line in enumerate(lines, 1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
-            bad.report(Place(name, number), _lossy(line), InputMistake("not UTF-8 text"))
+            broken.append(Record(number, [_lossy(line)], InputMistake("not UTF-8 text")))
             yield "\n"  # so that the lines after it keep their numbers
 
 
@@ -795,7 +812,7 @@ class ParquetReader:
     def struct(self) -> Type:
         return _as_declared(self._struct, self._columns)
 
-    def rows(self, bad: BadRows) -> Iterator[tuple[Row, int]]:
+    def rows(self) -> Iterator[tuple[Row, int]]:
         size, number = self.path.stat().st_size, 0
         with closing(self._open()) as file:
             for batch in _named(file.iter_batches(BATCH)):

@@ -43,8 +43,9 @@ def from_microseconds(microseconds: int) -> datetime:
     try:
         return EPOCH + timedelta(microseconds=microseconds)
     except OverflowError:
+        shown = f"{microseconds:,}" if abs(microseconds) < 10**30 else "that many"
         raise InputMistake(
-            f"{microseconds:,} microseconds since 1970 lie outside the years 1 to 9999",
+            f"{shown} microseconds since 1970 lie outside the years 1 to 9999",
             code="bad_time",
             hint='a number is epoch seconds unless time_unit is "ms", "us" or "ns"',
         ) from None
@@ -54,7 +55,12 @@ def aware(value: datetime) -> datetime:
     """In UTC; a time without a zone is UTC already."""
     if value.tzinfo is UTC:
         return value
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:  # the zone pushes it out of the years 1 to 9999
+        raise _bad_time(value) from None
 
 
 def _aware(value: date) -> datetime:
@@ -64,16 +70,13 @@ def _aware(value: date) -> datetime:
         raise _bad_time(value)
     if hasattr(value, "to_pydatetime"):  # pandas.Timestamp: its nanoseconds are cut off
         return aware(value.to_pydatetime(warn=False))
-    try:
-        return aware(value)
-    except OverflowError:  # the zone pushes it out of the years 1 to 9999
-        raise _bad_time(value) from None
+    return aware(value)
 
 
 def _parse(text: str) -> datetime:
     try:
         return aware(datetime.fromisoformat(text.strip()))
-    except (ValueError, OverflowError):
+    except ValueError:
         raise _bad_time(text) from None
 
 
