@@ -7,7 +7,7 @@ from typing import Any
 from cepheid.engines.network import Network
 from cepheid.engines.program import Program, compile
 from cepheid.engines.rows import match_row
-from cepheid.match.found import Findings
+from cepheid.matching.found import Findings
 from cepheid.pattern.duration import duration
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Limits

@@ -1,4 +1,4 @@
-"""Expressions on values: three-valued logic, arithmetic, closure values, a closure's own name, Python functions."""
+"""Expressions on values: three-valued logic, arithmetic, closure values, own names, Python functions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,20 @@ import pytest
 
 from cepheid.errors import EvaluationError, PatternMistake
 from cepheid.lang.parser import parse_expression
-from cepheid.match.evaluate import EventView, Moment, compile_test, compile_value
+from cepheid.matching.evaluate import EventView, Moment, compile_test, compile_value
 from cepheid.pattern.event import Event
-from cepheid.pattern.expr import Aggregate, Binary, Element, Expr, Field, Key, Length, Literal, Opaque, conjuncts
+from cepheid.pattern.expr import (
+    Aggregate,
+    Binary,
+    Element,
+    Expr,
+    Field,
+    Key,
+    Length,
+    Literal,
+    Opaque,
+    conjuncts,
+)
 
 NAN = float("nan")
 
@@ -111,7 +122,9 @@ def test_in_with_the_wrong_type() -> None:
     assert failure("x in (1, 2)", x=True).code == "type_clash"
 
 
-@pytest.mark.parametrize(("x", "null"), [(None, T), (NAN, T), (Decimal("NaN"), T), (0, F), ("", F), (False, F)])
+@pytest.mark.parametrize(
+    ("x", "null"), [(None, T), (NAN, T), (Decimal("NaN"), T), (0, F), ("", F), (False, F)]
+)
 def test_is_null(x: Any, null: bool) -> None:
     assert run("x is null", x=x) is null
     assert run("x is not null", x=x) is not null
@@ -238,7 +251,10 @@ def test_a_clash_says_what_and_where() -> None:
     problem = failure("user == 'eve' and status > 5", user="eve", status="x" * 100)
     assert problem.place is not None
     assert (problem.place.column, problem.place.end_column) == (19, 29)
-    assert problem.message == f"`status > 5`: 'xxx{'x' * 33}... is a string, 5 is an int: they cannot be compared"
+    assert (
+        problem.message
+        == f"`status > 5`: 'xxx{'x' * 33}... is a string, 5 is an int: they cannot be compared"
+    )
     assert problem.hint == "convert one of them: float(x), int(x) or string(x)"
 
 
@@ -421,7 +437,14 @@ def test_a_field_of_a_step_is_its_last_event_s() -> None:
 
 @pytest.mark.parametrize(
     ("text", "result"),
-    [("b[0].x", 10), ("b[2].x", 30), ("b[3].x", None), ("b[-1].x", None), ("first(b).x", 10), ("last(b).x", 30)],
+    [
+        ("b[0].x", 10),
+        ("b[2].x", 30),
+        ("b[3].x", None),
+        ("b[-1].x", None),
+        ("first(b).x", 10),
+        ("last(b).x", 30),
+    ],
 )
 def test_elements(text: str, result: Any) -> None:
     assert over(parse_expression(text), b=[10, 20, 30]) == result
@@ -580,7 +603,9 @@ def test_own_aggregates() -> None:
     assert holds(below, Moment(event(x=1), {}, previous=event(x=99)), own="b")
     assert holds(below, Moment(event(x=1), {"b": (event(x=9),)}), own="b")
     assert not holds(below, Moment(event(x=1), {"b": (event(x=10),)}), own="b")
-    assert not holds(below, Moment(event(x=1), {"b": (event(x=None),)}), own="b")  # a sum of nothing is unknown
+    assert not holds(
+        below, Moment(event(x=1), {"b": (event(x=None),)}), own="b"
+    )  # a sum of nothing is unknown
 
 
 def test_own_length_and_elements() -> None:

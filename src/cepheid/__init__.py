@@ -1,0 +1,58 @@
+"""Complex event processing for Apache Spark, and for one laptop: describe a pattern of events once, find it anywhere.
+
+>>> import cepheid
+>>> events = [
+...     {"type": "Login", "time": 0, "user": "ann"},
+...     {"type": "Transfer", "time": 60, "user": "ann", "amount": 9000},
+... ]
+>>> query = "Login as l -> Transfer[user == l.user and amount > 5000] as t .within(5m) .emit(user: t.user)"
+>>> cepheid.match(query, events)
+[{'user': 'ann'}]
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Names are found when they are asked for, so that importing cepheid imports no engine.
+_HOMES = {
+    "compile": "cepheid.engines.program",
+    "Program": "cepheid.engines.program",
+    "run": "cepheid.engines.local.run",
+    "match": "cepheid.engines.local.run",
+    "Results": "cepheid.engines.local.run",
+    "CepheidWarning": "cepheid.engines.local.run",
+    "Session": "cepheid.engines.local.live",
+    "Pattern": "cepheid.pattern.model",
+    "Stream": "cepheid.pattern.model",
+    "CepheidError": "cepheid.errors",
+    "event": "cepheid.pattern.builder",
+    "every": "cepheid.pattern.builder",
+    "group": "cepheid.pattern.builder",
+    "seq": "cepheid.pattern.builder",
+    "all_": "cepheid.pattern.builder",
+    "not_": "cepheid.pattern.builder",
+    "not_next": "cepheid.pattern.builder",
+    "and_": "cepheid.pattern.builder",
+    "or_": "cepheid.pattern.builder",
+    "field": "cepheid.pattern.conditions",
+    "first": "cepheid.pattern.conditions",
+    "last": "cepheid.pattern.conditions",
+    "count": "cepheid.pattern.conditions",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'cepheid' has no attribute {name!r}")
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.rows import match_fields
-from cepheid.match.found import Findings, Match
-from cepheid.match.lifecycle import Listener
-from cepheid.match.protocol import Matcher
-from cepheid.match.reference import ReferenceMatcher
-from cepheid.match.snapshot import pack_sections, unpack_sections
+from cepheid.matching.found import Findings, Match
+from cepheid.matching.lifecycle import Listener
+from cepheid.matching.protocol import Matcher
+from cepheid.matching.reference import ReferenceMatcher
+from cepheid.matching.snapshot import pack_sections, unpack_sections
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
 

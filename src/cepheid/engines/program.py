@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cepheid.errors import PatternMistake
+from cepheid.errors import PatternMistake, nearest
 from cepheid.lang.parser import parse_query
 from cepheid.pattern.builder import as_stream
-from cepheid.pattern.model import Declarations, Stream
+from cepheid.pattern.model import Declarations, Step, Stream, walk_nodes
 from cepheid.pattern.text import program_text
 from cepheid.pattern.types import NO_SCHEMA, Schema, Type, struct_of
 from cepheid.plan.plan import Plan
@@ -48,8 +48,6 @@ class Program:
         for planned in self.streams:
             if planned.name == name:
                 return planned
-        from cepheid.errors import nearest
-
         names = [s.name for s in self.streams]
         raise PatternMistake(
             f"there is no stream `{name}`",
@@ -76,7 +74,7 @@ def compile(query: object, schema: Schema | None = None, source: str = "query") 
     >>> program.last.plan.automaton.states
     3
     """
-    declarations = _declarations(query, source)
+    declarations = declarations_of(query, source)
     if not declarations.streams:
         raise PatternMistake(
             "there is no stream to run",
@@ -96,7 +94,8 @@ def compile(query: object, schema: Schema | None = None, source: str = "query") 
     return Program(declarations, tuple(planned), known)
 
 
-def _declarations(query: object, source: str) -> Declarations:
+def declarations_of(query: object, source: str = "query") -> Declarations:
+    """The program behind whatever a query was given as."""
     if isinstance(query, Program):
         return query.declarations
     if isinstance(query, Declarations):
@@ -144,7 +143,7 @@ def _upstream_first(streams: tuple[Stream, ...]) -> list[Stream]:
                 hint="a stream reads the events of its pattern's types: rename the stream or the type",
             )
         path.append(stream.name)
-        for name in _types_read(stream):
+        for name in types_read(stream):
             if name in by_name:
                 visit(by_name[name])
         path.pop()
@@ -155,8 +154,7 @@ def _upstream_first(streams: tuple[Stream, ...]) -> list[Stream]:
     return done
 
 
-def _types_read(stream: Stream) -> list[str]:
-    from cepheid.pattern.model import Step, walk_nodes
-
+def types_read(stream: Stream) -> list[str]:
+    """The types of events a stream reads, other streams' names among them."""
     inside = [n.type for n in walk_nodes(stream.pattern.root) if isinstance(n, Step)]
     return inside + [g.step.type for g in stream.pattern.guards]

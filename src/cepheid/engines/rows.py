@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from cepheid.engines.program import PlannedStream
-from cepheid.match.evaluate import Moment, compile_value
-from cepheid.match.found import Match, Pending, Timeout
+from cepheid.matching.evaluate import Moment, compile_value
+from cepheid.matching.found import Match, Pending, Timeout
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
 from cepheid.pattern.times import from_microseconds
@@ -27,9 +27,6 @@ class _MatchFacts:
 def match_row(planned: PlannedStream, match: Match) -> dict[str, Any]:
     """One row of the answer."""
     row = match_fields(planned, match)
-    names = {name for name, _ in planned.columns}
-    if "late" in names and planned.stream.outputs is None:
-        row["late"] = match.late
     if planned.plan.pattern.eager:
         row["provisional"] = match.provisional
     return row

@@ -297,7 +297,8 @@ def condition(value: object) -> Expr:
     raise PatternMistake(
         f"the condition is the Python value {value!r}, not an expression",
         code="not_a_condition",
-        hint='compare a field (`a.x == 1`); one called like a method is a["limit"]; a constant is lit(True)',
+        hint='compare fields, in parentheses beside & and |: (a.x == 1) & (a.y == 2); a constant is lit(True); '
+        'a field called like a method is a["limit"]',
     )
 
 
@@ -309,7 +310,8 @@ def _opaque(function: Callable[..., object]) -> Opaque:
         raise _bad_function(function) from None
     names = tuple(p.name for p in parameters if p.default is p.empty)
     kinds = {p.kind for p in parameters if p.default is p.empty}
-    if not names or not kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}:
+    # Engines give the arguments by position.
+    if not names or not kinds <= {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
         raise _bad_function(function)
     name = getattr(function, "__name__", type(function).__name__)
     return Opaque(function, names, "lambda" if name == "<lambda>" else name)

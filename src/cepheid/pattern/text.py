@@ -174,7 +174,8 @@ def node_text(node: Node) -> str:
 def _operand(node: Node) -> str:
     """A node where a whole pattern may stand: alone, in AND and OR, in the parentheses of a closure."""
     if isinstance(node, Sequence) and node.span is not None:
-        return node_text(node) + _span(node)
+        # Of one closure in parentheses a bound would be its gap.
+        return (node_text(node) if len(node.links) > 1 else _links(node.links)) + _span(node)
     return _links(node.links if isinstance(node, Sequence) else (Link(node),))
 
 

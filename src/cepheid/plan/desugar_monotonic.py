@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 from cepheid.errors import PatternMistake
 from cepheid.pattern.expr import Binary, Expr, Field, conjunction, conjuncts
@@ -15,10 +17,12 @@ def desugar_monotonic(pattern: Pattern) -> Pattern:
     if not any(isinstance(n, Closure) and n.monotonic for n in walk_nodes(pattern.root)):
         return pattern
     emission = pattern.emission or Emission.LONGEST
-    return replace(pattern, root=map_nodes(pattern.root, _desugar), emission=emission)
+    numbers = count(1)
+    root = map_nodes(pattern.root, lambda node: _desugar(node, numbers))
+    return replace(pattern, root=root, emission=emission)
 
 
-def _desugar(node: Node) -> Node:
+def _desugar(node: Node, numbers: Iterator[int]) -> Node:
     if not isinstance(node, Closure) or node.monotonic is None:
         return node
     if not isinstance(node.body, Step):
@@ -28,8 +32,9 @@ def _desugar(node: Node) -> Node:
             place=node.place,
             hint="put it on the step inside the group",
         )
-    # Without a name of its own the step gets one no user can write; it is not a column of the answer.
-    alias = node.body.alias or "$" + ".".join(node.monotonic.path)
+    # Without a name of its own the step gets one no user can write; it is not a column of the answer. Numbered:
+    # two closures of one name would be compared with each other's events.
+    alias = node.body.alias or f"${next(numbers)}"
     path = node.monotonic.path
     op = ">" if node.monotonic.rising else "<"
     test: Expr = Binary(op, Field(None, path), Field(alias, path), place=node.place)

@@ -17,6 +17,7 @@ from cepheid.pattern.model import (
     Sequence,
     SkipTo,
     Step,
+    list_aliases,
     steps_of,
     walk_nodes,
 )
@@ -34,8 +35,10 @@ def infer_key(pattern: Pattern) -> tuple[Expr, ...]:
     anchor = next((s for s in steps_of(pattern.root)), None)
     if anchor is None or anchor.alias is None or len(steps) < 2 or _optional_anchor(pattern, anchor):
         return ()
-    for path in _candidates(steps, anchor):
-        if all(s is anchor or _tied(s, path, {anchor.alias, *_tied_names(steps, path, anchor)}) for s in steps):
+    lists = frozenset(name for name, many in list_aliases(pattern.root).items() if many)
+    for path in _candidates(steps, anchor, lists):
+        names = _tied_names(steps, path, anchor, lists)
+        if all(s is anchor or _tied(s, path, names, lists) for s in steps):
             return (Field(None, path),)
     return ()
 
@@ -66,12 +69,12 @@ def _optional_anchor(pattern: Pattern, anchor: Step) -> bool:
     return first is not anchor
 
 
-def _candidates(steps: list[Step], anchor: Step) -> Iterator[tuple[str, ...]]:
+def _candidates(steps: list[Step], anchor: Step, lists: frozenset[str]) -> Iterator[tuple[str, ...]]:
     seen = set()
     for step in steps:
         for left, right in _equalities(step):
             for here, there in ((left, right), (right, left)):
-                own = here.alias is None or here.alias == step.alias
+                own = _is_own(here, step, lists)
                 if own and there.alias == anchor.alias and here.path == there.path and here.path not in seen:
                     seen.add(here.path)
                     yield here.path
@@ -84,20 +87,27 @@ def _equalities(step: Step) -> Iterator[tuple[Field, Field]]:
                 yield part.left, part.right
 
 
-def _tied(step: Step, path: tuple[str, ...], to: set[str]) -> bool:
+def _is_own(here: Field, step: Step, lists: frozenset[str]) -> bool:
+    """A field of the event at hand. A closure's own name is the event captured before, which ties nothing."""
+    return here.alias is None or (here.alias == step.alias and here.alias not in lists)
+
+
+def _tied(step: Step, path: tuple[str, ...], to: set[str], lists: frozenset[str]) -> bool:
     for left, right in _equalities(step):
         for here, there in ((left, right), (right, left)):
-            own = here.alias is None or here.alias == step.alias
+            own = _is_own(here, step, lists)
             if own and here.path == there.path == path and there.alias in to and there.alias != step.alias:
                 return True
     return False
 
 
-def _tied_names(steps: list[Step], path: tuple[str, ...], anchor: Step) -> set[str]:
+def _tied_names(
+    steps: list[Step], path: tuple[str, ...], anchor: Step, lists: frozenset[str]
+) -> set[str]:
     """Names tied to the anchor directly or through others."""
     names = {anchor.alias or ""}
     while True:
-        more = {s.alias for s in steps if s.alias and s.alias not in names and _tied(s, path, names)}
+        more = {s.alias for s in steps if s.alias and s.alias not in names and _tied(s, path, names, lists)}
         if not more:
             return names
         names |= more

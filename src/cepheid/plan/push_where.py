@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cepheid.pattern.expr import Call, Expr, Field, Key, aliases_in, conjunction, conjuncts, rewrite, walk
+from cepheid.pattern.expr import (
+    Aggregate,
+    Call,
+    Element,
+    Expr,
+    Field,
+    Key,
+    Length,
+    Opaque,
+    aliases_in,
+    conjunction,
+    conjuncts,
+    rewrite,
+    walk,
+)
 from cepheid.pattern.model import Link, Pattern, Sequence, Step
 
 
@@ -42,7 +56,18 @@ def _target(part: Expr, plain: list[str | None]) -> str | None:
         return None
     if not names <= {p for p in plain if p is not None}:
         return None
-    return max(names, key=plain.index)
+    target = max(names, key=plain.index)
+    return None if _needs_bound(part, target) else target
+
+
+def _needs_bound(part: Expr, name: str) -> bool:
+    """`count(c)`, `c[0].f`, a Python function of c: they need c taken, so its own step cannot test them."""
+    for node in walk(part):
+        if isinstance(node, (Element, Length, Aggregate)) and node.alias == name:
+            return True
+        if isinstance(node, Opaque) and name in node.aliases:
+            return True
+    return False
 
 
 def _about_match(node: Expr) -> bool:

@@ -77,6 +77,10 @@ class EventMaker:
         self.made += 1
         return event
 
+    def continue_from(self, made: int) -> None:
+        """Number the next event as if so many had been made before (after a restart)."""
+        self.made = made
+
     def _time(self, fields: dict[str, Any]) -> int:
         name = self.columns.time
         if name not in fields:
@@ -161,6 +165,8 @@ def plain(value: Any) -> Any:
         return value
     if kind is float:
         return value if value == value else None
+    if kind is datetime:
+        return aware(value)
     if isinstance(value, (Mapping, list, tuple)):
         return _plain_nested(value)
     if kind.__module__.partition(".")[0] in ("numpy", "pandas"):

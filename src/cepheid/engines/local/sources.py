@@ -636,7 +636,7 @@ _CSV_TYPES = (
     pa.timestamp("us"),
     pa.timestamp("us", "UTC"),
 )
-_CSV_NULLS = pa.array(["", "NA", "N/A", "NaN", "nan", "null", "NULL"])
+_CSV_NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _LONG_INTEGER = r"^[+-]?\d{16,}$"  # as a float it would lose digits: an id, not a measurement
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -768,7 +768,7 @@ def _csv_lines(lines: Iterable[bytes], broken: list[Record]) -> Iterator[str]:
 
 
 def _csv_nulls(texts: pa.Array) -> pa.Array:
-    return pc.if_else(pc.is_in(texts, _CSV_NULLS), pa.scalar(None, pa.string()), texts)
+    return pc.if_else(pc.is_in(texts, pa.array(_CSV_NULLS)), pa.scalar(None, pa.string()), texts)
 
 
 def _csv_cast(texts: pa.Array, kind: pa.DataType) -> pa.Array:

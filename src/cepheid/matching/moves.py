@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from cepheid.match.evaluate import Moment
-from cepheid.match.run import Run, Taken
-from cepheid.match.tests import PlanTests, Seen
+from cepheid.matching.evaluate import Moment
+from cepheid.matching.run import Run, Taken
+from cepheid.matching.tests import PlanTests, Seen
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Arrow, Loop
 from cepheid.plan.automaton import Accept, Edge

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cepheid.match.evaluate import Moment, compile_test
+from cepheid.matching.evaluate import Moment, compile_test
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr
 from cepheid.plan.plan import Plan

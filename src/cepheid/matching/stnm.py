@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from cepheid.match import lifecycle
-from cepheid.match.partition import Partition
-from cepheid.match.run import Run, Taken
-from cepheid.match.snapshot import EventTable, read_taken, taken_row
-from cepheid.match.tests import Seen
+from cepheid.matching import lifecycle
+from cepheid.matching.partition import Partition
+from cepheid.matching.run import Run, Taken
+from cepheid.matching.snapshot import EventTable, read_taken, taken_row
+from cepheid.matching.tests import Seen
 from cepheid.pattern.event import Event
 from cepheid.plan.automaton import Edge
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cepheid.errors import LimitReached
-from cepheid.match import lifecycle
-from cepheid.match.emission import distinct, in_order, maximal
-from cepheid.match.evaluate import Moment
-from cepheid.match.found import Findings, Match, Pending, Timeout
-from cepheid.match.ids import key_text, match_id, text_word
-from cepheid.match.moves import Moves
-from cepheid.match.run import Run, Taken
-from cepheid.match.skip import resume_after
-from cepheid.match.snapshot import EventTable
-from cepheid.match.tests import PlanTests, Seen
+from cepheid.matching import lifecycle
+from cepheid.matching.emission import distinct, in_order, maximal
+from cepheid.matching.evaluate import Moment
+from cepheid.matching.found import Findings, Match, Pending, Timeout
+from cepheid.matching.ids import key_text, match_id, text_word
+from cepheid.matching.moves import Moves
+from cepheid.matching.run import Run, Taken
+from cepheid.matching.skip import resume_after
+from cepheid.matching.snapshot import EventTable
+from cepheid.matching.tests import PlanTests, Seen
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Arrow, Emission, Loop, OnLimit
 from cepheid.plan.automaton import START, Edge

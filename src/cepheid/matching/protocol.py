@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from cepheid.match.found import Findings
+from cepheid.matching.found import Findings
 from cepheid.pattern.event import Event
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheid.errors import EvaluationError
-from cepheid.match.run import Run
+from cepheid.matching.run import Run
 from cepheid.pattern.model import Skip, SkipTo
 from cepheid.plan.automaton import Automaton
 

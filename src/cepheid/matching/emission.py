@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheid.match.run import Run
+from cepheid.matching.run import Run
 
 
 def in_order(runs: list[Run]) -> list[Run]:

@@ -6,15 +6,15 @@ import heapq
 from collections.abc import Sequence
 from typing import Any
 
-from cepheid.match.every import EveryPartition
-from cepheid.match.evaluate import Moment, compile_value
-from cepheid.match.found import Findings
-from cepheid.match.lifecycle import Listener
-from cepheid.match.partition import Partition
-from cepheid.match.snapshot import EventTable, pack, read_events, read_run, run_row, unpack
-from cepheid.match.stnm import NextMatchPartition
-from cepheid.match.tests import PlanTests
-from cepheid.match.values import dump, load
+from cepheid.matching.every import EveryPartition
+from cepheid.matching.evaluate import Moment, compile_value
+from cepheid.matching.found import Findings
+from cepheid.matching.lifecycle import Listener
+from cepheid.matching.partition import Partition
+from cepheid.matching.snapshot import EventTable, pack, read_events, read_run, run_row, unpack
+from cepheid.matching.stnm import NextMatchPartition
+from cepheid.matching.tests import PlanTests
+from cepheid.matching.values import dump, load
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Selection
 from cepheid.plan.plan import Plan

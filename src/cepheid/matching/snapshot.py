@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.errors import SnapshotMistake
-from cepheid.match.run import Run, Taken
-from cepheid.match.values import dump, load
+from cepheid.matching.run import Run, Taken
+from cepheid.matching.values import dump, load
 from cepheid.pattern.event import Event
 
 VERSION = 1
@@ -75,7 +75,14 @@ class EventTable:
         }
 
 
-def read_events(table: pa.Table) -> list[Event]:
+def events_table(events: EventTable) -> bytes:
+    """The events alone, for state that has no runs."""
+    return _ipc(pa.Table.from_pylist(events.rows, _EVENTS))
+
+
+def read_events(table: pa.Table | bytes) -> list[Event]:
+    if isinstance(table, bytes):
+        table = pa.ipc.open_stream(table).read_all()
     return [
         Event(
             row["type"],

@@ -1,0 +1,72 @@
+"""The incremental object for programs that feed events one by one and want matches as they happen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cepheid.engines import session
+from cepheid.engines.local.events import EventMaker
+from cepheid.engines.local.run import Duration, make_options
+from cepheid.engines.local.times import to_microseconds
+from cepheid.engines.program import compile
+from cepheid.engines.session import Found
+from cepheid.matching.lifecycle import Listener
+from cepheid.time.lateness import Lateness
+
+
+class Session:
+    """A query at work on events as they come.
+
+    >>> live = Session("A as a -> B as b .within(10s) .emit(v: b.v)", disorder="2s")
+    >>> live.feed({"type": "A", "time": 0})
+    []
+    >>> live.feed([{"type": "B", "time": 1, "v": 7}, {"type": "Tick", "time": 5}])
+    [Found(stream='matches', kind='match', row={'v': 7})]
+    """
+
+    def __init__(
+        self,
+        query: object,
+        *,
+        time: str = "time",
+        type: str = "type",
+        order: Any = None,
+        time_unit: str = "s",
+        disorder: Duration = 0,
+        lateness: Duration = 0,
+        too_late: str = "fail",
+        listener: Listener | None = None,
+    ) -> None:
+        options = make_options(
+            time, type, order, None, time_unit, disorder=disorder, lateness=lateness, too_late=too_late
+        )
+        self.program = compile(query)
+        self._inner = session.Session(self.program, options.lateness or Lateness(), listener=listener)
+        self._maker = EventMaker(options.columns)
+        self._unit = time_unit
+
+    def feed(self, events: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Found]:
+        """One event or several, in the order they arrive."""
+        rows = [events] if isinstance(events, Mapping) else events
+        return self._inner.feed(self._maker.make(row) for row in rows)
+
+    def advance(self, time: Any) -> list[Found]:
+        """Time has come this far although no event came: deadlines before it (less the disorder) pass."""
+        return self._inner.advance(to_microseconds(time, self._unit))
+
+    def end(self, now: Any = None) -> list[Found]:
+        """No more events: what is still open is decided, or reported as pending."""
+        return self._inner.end(None if now is None else to_microseconds(now, self._unit))
+
+    def snapshot(self) -> bytes:
+        """The whole state, to go on from elsewhere."""
+        return self._inner.snapshot()
+
+    def restore(self, state: bytes) -> None:
+        self._inner.restore(state)
+        self._maker.continue_from(self._inner.counters.events)
+
+    @property
+    def counters(self) -> session.Counters:
+        return self._inner.counters
