@@ -6,7 +6,7 @@ from typing import Any
 
 from cepheid.engines.network import Network
 from cepheid.engines.program import Program, compile
-from cepheid.engines.rows import match_row
+from cepheid.engines.rows import RowMaker
 from cepheid.matching.found import Findings
 from cepheid.pattern.duration import duration
 from cepheid.pattern.event import Event
@@ -82,7 +82,7 @@ def _note(outcome: Outcome, program: Program, name: str, found: dict[str, Findin
                 for alias, many in planned.plan.aliases.items()
             }
         )
-        outcome.rows.append(match_row(planned, match))
+        outcome.rows.append(RowMaker(planned).row(match))
         if match.late:
             outcome.late.append(labels(match.events))
     outcome.pending += [labels(p.events) for p in findings.pending]

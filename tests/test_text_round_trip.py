@@ -171,7 +171,7 @@ def bound(link: Link) -> bool:
 
 def spanned(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     """What stands in parentheses or as an operand may have a span; there even a single node can."""
-    alone = inner.filter(lambda n: getattr(n, "gap", None) is None)
+    alone = inner.filter(lambda n: not isinstance(n, Sequence) and getattr(n, "gap", None) is None)
     single = st.builds(lambda n, d: Sequence((Link(n),), d), alone, bounds)
     return st.one_of(inner, inner, st.builds(with_span, sequences(inner), bounds), single)
 

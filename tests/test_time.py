@@ -299,7 +299,8 @@ def test_every_event_comes_out_exactly_once(
     for seq, time in enumerate(arrived):
         arrival = arrivals.feed(event(time, seq))
         out += [e.seq for e in arrival.released]
-        out += [e.seq for e in (arrival.late, arrival.dead and arrival.dead.event) if e is not None]
+        out += [arrival.late.seq] if arrival.late is not None else []
+        out += [arrival.dead.event.seq] if arrival.dead is not None else []
         assert arrivals.waiting <= max_buffer
     out += [e.seq for e in arrivals.end()]
     assert sorted(out) == list(range(len(arrived)))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from cepheid.engines.program import PlannedStream, Program
-from cepheid.engines.rows import match_fields
+from cepheid.engines.rows import RowMaker
 from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
@@ -30,6 +30,8 @@ class Network:
     ) -> None:
         self.program = program
         self.matchers = {s.name: make(s, listener) for s in program}
+        self.feeding = {name for s in program for name in s.feeds_on}
+        self.rows = {s.name: RowMaker(s) for s in program}
         self.derived_seq = 0
 
     def on_events(self, events: Sequence[Event], watermark: int | None = None) -> dict[str, Findings]:
@@ -70,7 +72,9 @@ class Network:
             upstream = [e for name in planned.feeds_on for e in derived[name]]
             inputs = self._inputs(planned, events, upstream)
             found[planned.name] = step(self.matchers[planned.name], inputs)
-            derived[planned.name] = [self._event(planned, m, late) for m in found[planned.name].matches]
+            if planned.name in self.feeding:
+                matches = found[planned.name].matches
+                derived[planned.name] = [self._event(planned, m, late) for m in matches]
         return found
 
     def _inputs(
@@ -85,7 +89,7 @@ class Network:
 
     def _event(self, planned: PlannedStream, match: Match, late: bool) -> Event:
         self.derived_seq += 1
-        fields = match_fields(planned, match)
+        fields = self.rows[planned.name].fields(match)
         fields.setdefault("time", from_microseconds(match.detected))
         fields.setdefault("type", planned.name)
         event = Event(planned.name, match.detected, fields, seq=self.derived_seq)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from cepheid.engines.program import PlannedStream
-from cepheid.matching.evaluate import Moment, compile_value
+from cepheid.matching.evaluate import Moment, Value, compile_value
 from cepheid.matching.found import Match, Pending, Timeout
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
+from cepheid.pattern.model import Output
 from cepheid.pattern.times import from_microseconds
 
 
@@ -24,25 +26,34 @@ class _MatchFacts:
     count: int
 
 
-def match_row(planned: PlannedStream, match: Match) -> dict[str, Any]:
-    """One row of the answer."""
-    row = match_fields(planned, match)
-    if planned.plan.pattern.eager:
-        row["provisional"] = match.provisional
-    return row
+class RowMaker:
+    """Makes the rows of one stream; its expressions are compiled once."""
 
+    def __init__(self, planned: PlannedStream) -> None:
+        self.planned = planned
+        keys = planned.plan.key_names
+        self.values = [(o, compile_value(o.expr, keys=keys)) for o in planned.stream.outputs or ()]
 
-def match_fields(planned: PlannedStream, match: Match) -> dict[str, Any]:
-    if planned.stream.outputs is None:
-        return _default(planned, match)
-    facts = _MatchFacts(match.id, from_microseconds(match.start), from_microseconds(match.end), match.count)
-    moment = Moment(None, match.binds, None, match.key, facts)
-    return {
-        output.name: _whole(planned, output.expr.alias, match.binds)
-        if isinstance(output.expr, Field) and output.expr.alias is not None and not output.expr.path
-        else compile_value(output.expr, keys=planned.plan.key_names)(moment)
-        for output in planned.stream.outputs
-    }
+    def row(self, match: Match) -> dict[str, Any]:
+        """One row of the answer."""
+        row = self.fields(match)
+        if self.planned.plan.pattern.eager:
+            row["provisional"] = match.provisional
+        return row
+
+    def fields(self, match: Match) -> dict[str, Any]:
+        """The columns of `.emit`, or the default ones: what a derived event carries."""
+        if self.planned.stream.outputs is None:
+            return _default(self.planned, match)
+        facts = _MatchFacts(match.id, from_microseconds(match.start), from_microseconds(match.end), match.count)
+        moment = Moment(None, match.binds, None, match.key, facts)
+        return {output.name: self._value(output, value, moment) for output, value in self.values}
+
+    def _value(self, output: Output, value: Value, moment: Moment) -> Any:
+        expr = output.expr
+        if isinstance(expr, Field) and expr.alias is not None and not expr.path:
+            return _whole(self.planned, expr.alias, moment.binds)
+        return value(moment)
 
 
 def _default(planned: PlannedStream, match: Match) -> dict[str, Any]:
@@ -55,7 +66,7 @@ def _default(planned: PlannedStream, match: Match) -> dict[str, Any]:
     }
 
 
-def _whole(planned: PlannedStream, alias: str, binds: dict[str, tuple[Event, ...]]) -> Any:
+def _whole(planned: PlannedStream, alias: str, binds: Mapping[str, tuple[Event, ...]]) -> Any:
     events = [dict(e.fields) for e in binds.get(alias, ())]
     if planned.plan.aliases[alias]:
         return events

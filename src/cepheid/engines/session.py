@@ -8,7 +8,7 @@ from typing import Any
 
 from cepheid.engines.network import MakeMatcher, Network, reference
 from cepheid.engines.program import Program
-from cepheid.engines.rows import match_row, pending_row, timeout_row
+from cepheid.engines.rows import pending_row, timeout_row
 from cepheid.matching.found import Findings
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.snapshot import EventTable, events_table, pack_sections, read_events, unpack_sections
@@ -134,7 +134,7 @@ class Session:
             planned = self.program[name]
             for match in findings.matches:
                 self.counters.matches[name] += 1
-                row = match_row(planned, match)
+                row = self.network.rows[name].row(match)
                 if self.lateness.threshold and planned.stream.outputs is None:
                     row["late"] = match.late
                 yield Found(name, "match", row)

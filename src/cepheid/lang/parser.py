@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 
 from lark import Lark, Tree
-from lark.exceptions import UnexpectedInput
+from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from cepheid.errors import Place
 from cepheid.lang.expressions import read_expression
@@ -18,7 +19,9 @@ from cepheid.pattern.expr import Expr
 from cepheid.pattern.model import Declarations, Stream
 
 _COMMENTS = re.compile(r"(?:\s+|#[^\n]*|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_DECLARATION = re.compile(r"(event|pattern|stream)\s+[^\W\d]\w*\s*[={]", re.IGNORECASE)
+_DECLARATION = re.compile(
+    r"(event|pattern|stream)\s+(?!(?:as|where|until|within|partition|unless)\b)(?:[^\W\d]\w*|`)", re.IGNORECASE
+)
 
 
 @cache
@@ -70,7 +73,19 @@ def _tree(text: str, start: str, source: str) -> Tree:  # type: ignore[type-arg]
         place = Place(
             max(problem.line, 1), max(problem.column, 1), max(problem.line, 1), _end(problem), text, source
         )
-        raise explain_mistake(problem, text, place) from None
+        raise explain_mistake(problem, text, place, _allowed(problem, text, start)) from None
+
+
+def _allowed(problem: UnexpectedInput, text: str, start: str) -> set[str]:
+    """The terminals that could stand where the parser was surprised, before it looked at what stands there."""
+    if isinstance(problem, UnexpectedToken) and problem.token.type == "$END":
+        read = text
+    else:
+        read = text[: problem.pos_in_stream]
+    parser = _parser().parse_interactive(read, start=start)
+    with suppress(UnexpectedInput):
+        parser.exhaust_lexer()
+    return set(parser.accepts())
 
 
 def _end(problem: UnexpectedInput) -> int:

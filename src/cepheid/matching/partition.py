@@ -314,6 +314,7 @@ class Partition:
             detected,
             run.late,
             provisional,
+            run.weight,
         )
 
     def _provisional(self, run: Run, taken: Taken) -> None:

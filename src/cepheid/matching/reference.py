@@ -6,6 +6,7 @@ import heapq
 from collections.abc import Sequence
 from typing import Any
 
+from cepheid.matching.counting import CountingPartition
 from cepheid.matching.every import EveryPartition
 from cepheid.matching.evaluate import Moment, compile_value
 from cepheid.matching.found import Findings
@@ -120,7 +121,9 @@ class ReferenceMatcher:
 
     def _new_partition(self, key: tuple[Any, ...]) -> Partition:
         kind: type[Partition] = Partition
-        if self.plan.pattern.every is not None:
+        if self.plan.counting:
+            kind = CountingPartition
+        elif self.plan.pattern.every is not None:
             kind = EveryPartition
         elif self.plan.pattern.selection is Selection.STNM:
             kind = NextMatchPartition

@@ -33,6 +33,7 @@ class Run:
     scopes: dict[int, int] = field(default_factory=dict)  # when each scope began
     path: tuple[tuple[int, int], ...] = ()  # (edge, event) of every move that was not inside a closure
     late: bool = False
+    weight: int = 1  # how many runs this one stands for, where runs are only counted
 
     @property
     def first(self) -> Taken:

@@ -41,6 +41,7 @@ _RUNS = pa.schema(
         ("scopes", pa.list_(_PAIR)),
         ("path", pa.list_(_PAIR)),
         ("late", pa.bool_()),
+        ("weight", pa.string()),  # a whole number of any size
     ]
 )
 _PARTITIONS = pa.schema([("key", pa.string()), ("state", pa.string())])
@@ -125,6 +126,7 @@ def run_row(run: Run, partition: int, role: str, events: EventTable) -> dict[str
         "scopes": _pairs(run.scopes.items()),
         "path": _pairs(run.path),
         "late": run.late,
+        "weight": str(run.weight),
     }
 
 
@@ -147,6 +149,7 @@ def read_run(row: dict[str, Any], events: list[Event], aliases: list[str | None]
         dict(_read_pairs(row["scopes"])),
         tuple(_read_pairs(row["path"])),
         row["late"],
+        int(row["weight"]),
     )
 
 

@@ -32,6 +32,8 @@ class Plan:
     event_types: tuple[str, ...]  # every type a step, NOT or guard names
     identity: str  # what match ids are made of
     needed: frozenset[str] | None = None  # the fields runs remember; None: all
+    output_exprs: tuple[Expr, ...] = ()
+    counting: bool = False  # the answer only counts matches: count_matches()
 
     @property
     def sees_all_events(self) -> bool:

@@ -8,6 +8,7 @@ from cepheid.pattern.model import Emission, Output, Pattern, Step, list_aliases,
 from cepheid.pattern.text import column_name, pattern_text
 from cepheid.pattern.types import NO_SCHEMA, Schema
 from cepheid.plan.build import Builder
+from cepheid.plan.countable import check_countable, counts_matches
 from cepheid.plan.desugar_monotonic import desugar_monotonic
 from cepheid.plan.infer_key import infer_key
 from cepheid.plan.needed_fields import needed_fields
@@ -33,7 +34,7 @@ def plan_pattern(
     emission = rewritten.emission or (Emission.EACH if rewritten.every is None else Emission.LONGEST)
     inferred = infer_key(rewritten)
     named = name or pattern.name
-    return Plan(
+    plan = Plan(
         name=named or "matches",
         pattern=rewritten,
         automaton=Builder(rewritten, emission).automaton(),
@@ -46,7 +47,12 @@ def plan_pattern(
         event_types=tuple(dict.fromkeys(_types(rewritten))),
         identity=named if named is not None and named != "matches" else pattern_text(pattern),
         needed=needed_fields(rewritten, outputs),
+        output_exprs=tuple(o.expr for o in outputs or ()),
+        counting=counts_matches(outputs),
     )
+    if plan.counting:
+        check_countable(plan)
+    return plan
 
 
 def _types(pattern: Pattern) -> list[str]:

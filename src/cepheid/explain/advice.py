@@ -1,0 +1,75 @@
+"""What in a plan may surprise later: state without end, combinations without end, tests nobody can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cepheid.explain.words import Names
+from cepheid.pattern.expr import Expr, Opaque, walk
+from cepheid.pattern.model import Arrow, Emission, Loop, Selection
+from cepheid.plan.automaton import START
+from cepheid.plan.plan import Plan
+
+_MANY = 10  # a closure that may take more than this many is worth a word
+
+
+def warnings(plan: Plan, names: Names) -> Iterator[str]:
+    yield from _unbounded_state(plan, names)
+    if not plan.key and len(plan.automaton.positions) + len(plan.guards) + len(plan.automaton.absences) > 1:
+        yield "not partitioned: events of all users, devices, ... meet in one match; add .partition_by(...)"
+    yield from _explosion(plan, names)
+    yield from _opaque(plan, names)
+
+
+def waits_for_ever(plan: Plan) -> bool:
+    """Can a run wait for its next event without an end in time?"""
+    if plan.pattern.within is not None:
+        return False
+    waits = [e for e in plan.automaton.edges if e.source != START]
+    return any(e.gap is None and not e.inside and e.arrow is not Arrow.NEXT for e in waits)
+
+
+def _unbounded_state(plan: Plan, names: Names) -> Iterator[str]:
+    if not waits_for_ever(plan):
+        return
+    grows = [c for c in plan.automaton.closures if c.max is None]
+    if grows and (plan.pattern.selection is Selection.STAM or plan.emission is Emission.SUBSETS):
+        listed = ", ".join(names.closures[c.index] for c in grows)
+        yield f"no window, and {listed} goes on for ever: state grows without bound: add .within(...)"
+    elif plan.pattern.every is not None:
+        return  # one run a partition, of a known length
+    elif plan.pattern.selection is Selection.STAM:
+        yield "no window: every run waits for further events for ever: state grows without bound: add .within(...)"
+    else:
+        yield "no window: a run that never completes is kept for ever: add .within(...)"
+
+
+def _explosion(plan: Plan, names: Names) -> Iterator[str]:
+    for spec in plan.automaton.closures:
+        if spec.loop is Loop.ANY and (spec.max is None or spec.max > _MANY):
+            name = names.closures[spec.index]
+            yield (
+                f"every combination of {name}: n events give up to 2^n - 1 matches; "
+                f"bound it, as in {{1,5}}, shorten the window or use .longest()"
+            )
+
+
+def _opaque(plan: Plan, names: Names) -> Iterator[str]:
+    automaton = plan.automaton
+    for position, name in zip(automaton.positions, names.positions, strict=True):
+        yield from _unreadable((*position.alpha, *position.beta), name)
+    for absence in automaton.absences:
+        yield from _unreadable((*absence.alpha, *absence.beta), f"NOT {absence.node.step.type}")
+    for guard in plan.guards:
+        yield from _unreadable((*guard.alpha, *guard.beta), f"unless {guard.guard.step.type}")
+    if plan.pattern.where is not None:
+        yield from _unreadable((plan.pattern.where,), "the whole pattern")
+
+
+def _unreadable(tests: tuple[Expr, ...], where: str) -> Iterator[str]:
+    functions = [n.name for test in tests for n in walk(test) if isinstance(n, Opaque)]
+    for function in dict.fromkeys(functions):
+        yield (
+            f"{where} is tested by the Python function {function}, which no planner can read: it is never decided "
+            f"early and runs slowly; write it as an expression"
+        )
