@@ -33,7 +33,9 @@ def _drive(scenario: Scenario, restart: bool, one_by_one: bool) -> Outcome:
     network = Network(program)
     outcome = Outcome()
     if one_by_one:
-        arriving = scenario.arriving() if scenario.streaming else sorted(scenario.events, key=Event.place_in_order)
+        arriving = (
+            scenario.arriving() if scenario.streaming else sorted(scenario.events, key=Event.place_in_order)
+        )
         lateness = _lateness(scenario) if scenario.streaming else Lateness()
         limits = program[name].plan.pattern.limits if scenario.streaming else Limits()
         arrivals = Arrivals(lateness, limits)

@@ -77,9 +77,7 @@ class Network:
                 derived[planned.name] = [self._event(planned, m, late) for m in matches]
         return found
 
-    def _inputs(
-        self, planned: PlannedStream, events: Sequence[Event], upstream: list[Event]
-    ) -> list[Event]:
+    def _inputs(self, planned: PlannedStream, events: Sequence[Event], upstream: list[Event]) -> list[Event]:
         wanted = None if planned.plan.sees_all_events else set(planned.plan.event_types)
         inputs = [e for e in events if wanted is None or e.type in wanted]
         if not upstream:

@@ -45,7 +45,9 @@ class RowMaker:
         """The columns of `.emit`, or the default ones: what a derived event carries."""
         if self.planned.stream.outputs is None:
             return _default(self.planned, match)
-        facts = _MatchFacts(match.id, from_microseconds(match.start), from_microseconds(match.end), match.count)
+        facts = _MatchFacts(
+            match.id, from_microseconds(match.start), from_microseconds(match.end), match.count
+        )
         moment = Moment(None, match.binds, None, match.key, facts)
         return {output.name: self._value(output, value, moment) for output, value in self.values}
 

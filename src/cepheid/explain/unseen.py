@@ -49,7 +49,7 @@ def _asked(plan: Plan) -> Iterable[tuple[str, str]]:
 
 
 def _fields_of(
-    expr: Expr, kind: str, types: dict[str | None, str], own: str | None
+    expr: Expr, kind: str, types: dict[str, str], own: str | None
 ) -> Iterable[tuple[str, str]]:
     for node in walk(expr):
         if isinstance(node, (Field, Element, Aggregate)) and node.path and node.alias != own:

@@ -135,7 +135,10 @@ def _call(c: _Children, s: Source, t: Any) -> Expr:
         return Element(only.path[0], Literal(0), path, from_end=name == "last", place=place)
     if path:
         raise PatternMistake(
-            f"`{name}(...)` has no fields", code="no_fields", place=place, hint="only first(b).f and last(b).f"
+            f"`{name}(...)` has no fields",
+            code="no_fields",
+            place=place,
+            hint="only first(b).f and last(b).f",
         )
     if name == "count" and isinstance(only, Field) and len(only.path) == 1:
         return Length(only.path[0], place=place)

@@ -41,14 +41,18 @@ class Operator:
         found: dict[str, Expr] = {}
         for argument in self.arguments:
             if argument.name not in allowed or argument.expr is None:
-                hint = nearest(argument.name or "", allowed) or "it takes " + ", ".join(f"{a}: ..." for a in allowed)
+                hint = nearest(argument.name or "", allowed) or "it takes " + ", ".join(
+                    f"{a}: ..." for a in allowed
+                )
                 raise self.mistake(f"`.{self.name}` does not take this", hint, argument.place)
             found[argument.name] = argument.expr
         return found
 
     def nothing(self) -> None:
         if self.arguments:
-            raise self.mistake(f"`.{self.name}()` takes nothing", f"write .{self.name}()", self.arguments[0].place)
+            raise self.mistake(
+                f"`.{self.name}()` takes nothing", f"write .{self.name}()", self.arguments[0].place
+            )
 
 
 def read_operator(tree: Any, source: Source) -> Operator:
@@ -74,7 +78,8 @@ def apply_operator(stream: Stream, operator: Operator) -> Stream:
             f"there is no operator `.{operator.name}`",
             code="unknown_operator",
             place=operator.place,
-            hint=nearest(operator.name, list(_OPERATORS)) or "the operators are " + ", ".join(sorted(_OPERATORS)),
+            hint=nearest(operator.name, list(_OPERATORS))
+            or "the operators are " + ", ".join(sorted(_OPERATORS)),
         )
     return apply(stream, operator)
 
@@ -88,12 +93,16 @@ def _within(pattern: Pattern, operator: Operator) -> Pattern:
     if isinstance(value, Literal) and isinstance(value.value, (str, timedelta)):
         return replace(pattern, within=duration(value.value, value.place))
     if isinstance(value, Literal) and isinstance(value.value, (int, float)):
-        raise operator.mistake(f"`{value.value}` has no unit of time", f"write .within({value.value}s)", value.place)
+        raise operator.mistake(
+            f"`{value.value}` has no unit of time", f"write .within({value.value}s)", value.place
+        )
     raise operator.mistake("`.within` takes a duration", "write .within(5m)")
 
 
 def _partition_by(pattern: Pattern, operator: Operator) -> Pattern:
-    return replace(pattern, partition_by=pattern.partition_by + operator.expressions(1, ".partition_by(user)"))
+    return replace(
+        pattern, partition_by=pattern.partition_by + operator.expressions(1, ".partition_by(user)")
+    )
 
 
 def _where(pattern: Pattern, operator: Operator) -> Pattern:
@@ -125,7 +134,11 @@ def _emission(emission: Emission) -> Callable[[Pattern, Operator], Pattern]:
 def _skip(pattern: Pattern, operator: Operator) -> Pattern:
     (value,) = operator.expressions(1, ".skip(past_last)")[:1]
     names = [s.value for s in SkipTo]
-    if isinstance(value, Field) and len(value.path) == 1 and value.path[0] in ("none", "to_next", "past_last"):
+    if (
+        isinstance(value, Field)
+        and len(value.path) == 1
+        and value.path[0] in ("none", "to_next", "past_last")
+    ):
         return replace(pattern, skip=Skip(SkipTo(value.path[0])))
     if isinstance(value, Call) and value.name in ("to_first", "to_last"):
         target = value.args[0] if len(value.args) == 1 else None
@@ -148,12 +161,16 @@ def _limit(pattern: Pattern, operator: Operator) -> Pattern:
         if name == "on_limit":
             word = value.path[0] if isinstance(value, Field) else getattr(value, "value", None)
             if word not in [o.value for o in OnLimit]:
-                raise operator.mistake("`on_limit` is `error` or `evict_oldest`", "write on_limit: evict_oldest")
+                raise operator.mistake(
+                    "`on_limit` is `error` or `evict_oldest`", "write on_limit: evict_oldest"
+                )
             limits = replace(limits, on_limit=OnLimit(word))
         elif isinstance(value, Literal) and isinstance(value.value, int) and value.value > 0:
-            limits = replace(limits, **{name: value.value})
+            limits = replace(limits, **{name: value.value})  # type: ignore[arg-type]
         else:
-            raise operator.mistake(f"`{name}` takes a whole number above 0", f"write {name}: 1000", value.place)
+            raise operator.mistake(
+                f"`{name}` takes a whole number above 0", f"write {name}: 1000", value.place
+            )
     return replace(pattern, limits=limits)
 
 

@@ -20,7 +20,8 @@ from cepheid.pattern.model import Declarations, Stream
 
 _COMMENTS = re.compile(r"(?:\s+|#[^\n]*|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _DECLARATION = re.compile(
-    r"(event|pattern|stream)\s+(?!(?:as|where|until|within|partition|unless)\b)(?:[^\W\d]\w*|`)", re.IGNORECASE
+    r"(event|pattern|stream)\s+(?!(?:as|where|until|within|partition|unless)\b)(?:[^\W\d]\w*|`)",
+    re.IGNORECASE,
 )
 
 

@@ -127,10 +127,14 @@ class PatternReader:
         if draft.plain_group and isinstance(node, Sequence) and node.span is not None:
             node, whole = replace(node, span=None), node.span
         if whole is not None and draft.within is not None and whole != draft.within:
-            node = Sequence((Link(node),), span=draft.within) if not isinstance(node, Sequence) else replace(
-                node, span=draft.within
+            node = (
+                Sequence((Link(node),), span=draft.within)
+                if not isinstance(node, Sequence)
+                else replace(node, span=draft.within)
             )
-        return replace(draft, node=node, within=whole if whole is not None else draft.within, plain_group=False)
+        return replace(
+            draft, node=node, within=whole if whole is not None else draft.within, plain_group=False
+        )
 
     def _operators_only_at_the_end(self, drafts: list[tuple[Link, int | None, Draft]]) -> None:
         for _, _, draft in drafts[:-1]:
@@ -223,15 +227,25 @@ class PatternReader:
         name = read_name(name_tree)
         filters = [r for r in rest if isinstance(r, Tree) and r.data == "filter"]
         quantifier = next((r for r in rest if isinstance(r, Tree) and r.data in _QUANTIFIERS), None)
-        suffixes = [r for r in rest if isinstance(r, Tree) and r.data in ("alias", "condition", "until", "op")]
+        suffixes = [
+            r for r in rest if isinstance(r, Tree) and r.data in ("alias", "condition", "until", "op")
+        ]
         alias = read_name(prefix.children[0]) if prefix is not None else None
         if name in self.named and not filters and alias is None:
             return self._named_pattern(name, tree, quantifier, suffixes)
         wheres = [self.expr(f.children[0]) for f in filters]
-        return self._suffixed(Step(name, place=self.source.place(tree)), alias, wheres, quantifier, suffixes, tree)
+        return self._suffixed(
+            Step(name, place=self.source.place(tree)), alias, wheres, quantifier, suffixes, tree
+        )
 
     def _suffixed(
-        self, step: Step, alias: str | None, wheres: list[Expr], quantifier: Any, suffixes: list[Any], tree: Any
+        self,
+        step: Step,
+        alias: str | None,
+        wheres: list[Expr],
+        quantifier: Any,
+        suffixes: list[Any],
+        tree: Any,
     ) -> Draft:
         until, monotonic, operators = None, None, []
         for suffix in suffixes:
@@ -254,7 +268,10 @@ class PatternReader:
     def _one_alias(self, alias: str | None, suffix: Any) -> None:
         if alias is not None:
             raise PatternMistake(
-                "this step has two names", code="two_aliases", place=self.source.place(suffix), hint="keep one"
+                "this step has two names",
+                code="two_aliases",
+                place=self.source.place(suffix),
+                hint="keep one",
             )
 
     def _closure(self, body: Node, quantifier: Any, tree: Any) -> Closure:
@@ -448,7 +465,10 @@ class PatternReader:
             return duration(read_string(token, self.source), place)
         if token.type in ("NUMBER", "INT"):
             raise PatternMistake(
-                f"`{token}` has no unit of time", code="bad_duration", place=place, hint=f"write {token}s or {token}m"
+                f"`{token}` has no unit of time",
+                code="bad_duration",
+                place=place,
+                hint=f"write {token}s or {token}m",
             )
         return duration(str(token), place)
 

@@ -137,6 +137,7 @@ def _type(tree: Any, source: Source) -> Type:
             f"there is no type `{name}`",
             code="unknown_type",
             place=source.place(tree),
-            hint=nearest(name, list(BY_NAME)) or "the types are int, float, string, bool, timestamp, decimal, [type]",
+            hint=nearest(name, list(BY_NAME))
+            or "the types are int, float, string, bool, timestamp, decimal, [type]",
         )
     return found

@@ -132,7 +132,9 @@ def _known_alias(node: Expr, names: set[str]) -> None:
 
 def _unknown_alias(name: str, names: set[str], place: Place | None) -> PatternMistake:
     hint = nearest(name, names) or (
-        "the names here are " + ", ".join(sorted(names)) if names else "no step has a name yet: write `A as a`"
+        "the names here are " + ", ".join(sorted(names))
+        if names
+        else "no step has a name yet: write `A as a`"
     )
     return PatternMistake(f"no step is called `{name}`", code="unknown_alias", place=place, hint=hint)
 

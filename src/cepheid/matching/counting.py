@@ -127,7 +127,10 @@ def _marks_matter(partition: Partition) -> bool:
         any(_looks_back(e) for e in automaton.edges)
         or any(s.from_previous for s in automaton.scopes)
         or any(a.node.within is not None or a.node.next for a in automaton.absences)
-        or any(p.repeated and p.step.alias in {n for b in p.beta for n in aliases_in(b)} for p in automaton.positions)
+        or any(
+            p.repeated and p.step.alias in {n for b in p.beta for n in aliases_in(b)}
+            for p in automaton.positions
+        )
     )
 
 

@@ -96,7 +96,9 @@ class EveryPartition(Partition):
 
     def _tell_replaced(self, runs: list[Run], taken: Taken) -> None:
         if self.runs and self.most == 1:
-            self._tell(lifecycle.Dropped, self.runs[0], taken.event.time, reason="a newer start took its place")
+            self._tell(
+                lifecycle.Dropped, self.runs[0], taken.event.time, reason="a newer start took its place"
+            )
         if runs:
             self._tell(lifecycle.Started, runs[-1], taken.event.time, event=taken.event)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,16 @@ class Findings:
     pending: tuple[Pending, ...] = ()
 
     def __add__(self, other: Findings) -> Findings:
-        return Findings(
-            self.matches + other.matches, self.timeouts + other.timeouts, self.pending + other.pending
-        )
+        return merged([self, other])
+
+
+def merged(parts: Iterable[Findings]) -> Findings:
+    """Several answers as one, in their order."""
+    matches: list[Match] = []
+    timeouts: list[Timeout] = []
+    pending: list[Pending] = []
+    for part in parts:
+        matches += part.matches
+        timeouts += part.timeouts
+        pending += part.pending
+    return Findings(tuple(matches), tuple(timeouts), tuple(pending))

@@ -34,7 +34,9 @@ def _value_text(value: Any) -> str:
         return f"b{value:d}"
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    kind = "s" if isinstance(value, str) else "d" if isinstance(value, (int, float)) else type(value).__name__[0]
+    kind = (
+        "s" if isinstance(value, str) else "d" if isinstance(value, (int, float)) else type(value).__name__[0]
+    )
     return f"{kind}{value}"
 
 

@@ -150,11 +150,17 @@ class Moves:
     def violated(self, run: Run, seen: Seen, taken: Taken) -> tuple[Run | None, str]:
         """The run with the ways an event rules out removed; None (and by what) if none is left."""
         for spec, fits in zip(self.plan.guards, seen.guards, strict=True):
-            if fits and self._guarded(run, spec.guard.start, spec.guard.end) and self._guard_holds(run, spec, taken):
+            if (
+                fits
+                and self._guarded(run, spec.guard.start, spec.guard.end)
+                and self._guard_holds(run, spec, taken)
+            ):
                 return None, f"unless {spec.guard.step.type}"
         if not any(seen.absences):
             return run, ""
-        stopped = {e.base for e in self.automaton.out[run.state] if self._stops(run, e.absences, e, seen, taken)}
+        stopped = {
+            e.base for e in self.automaton.out[run.state] if self._stops(run, e.absences, e, seen, taken)
+        }
         stopped |= {
             -1 - a.index
             for a in self.automaton.accepting[run.state]
@@ -226,7 +232,9 @@ class Moves:
 
     def extensions(self, run: Run, index: int) -> list[Edge]:
         """Edges the run may still take after the event with this index."""
-        return [e for e in self.automaton.out[run.state] if self.open(run, e) and self._can_be_next(run, e, index)]
+        return [
+            e for e in self.automaton.out[run.state] if self.open(run, e) and self._can_be_next(run, e, index)
+        ]
 
     def _can_be_next(self, run: Run, edge: Edge, index: int) -> bool:
         mark = run.mark(edge.component)

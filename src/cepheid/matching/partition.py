@@ -50,7 +50,9 @@ class Partition:
         self.index = 0  # of the last event seen
         self.time: int | None = None  # of the last event that was not late
         self.rank = -1
-        self.recent: list[list[Event]] = [[] for _ in plan.automaton.absences]  # for absences before the start
+        self.recent: list[list[Event]] = [
+            [] for _ in plan.automaton.absences
+        ]  # for absences before the start
         self.matched: set[int] = set()  # starts that had a match
         self.furthest: dict[int, Run] = {}  # expired copies of starts that still have open ones
         self.evicted = 0
@@ -78,17 +80,12 @@ class Partition:
 
     def on_end(self, time: int) -> Findings:
         """Nothing comes after `time`: closures at the end are closed, absences not yet certain are pending."""
-        self.on_time_collect(time)
+        before = self.on_time(time)
         held = [r for r in self.runs if self._held(r)]
         self.runs = [r for r in self.runs if not self._held(r)]
         self._finish(held, time)
         pending = tuple(self._pending(r) for r in self.runs if self.moves.waiting(r))
-        found = self._answer()
-        return replace(found, pending=pending)
-
-    def on_time_collect(self, time: int) -> None:
-        while (deadline := self.next_deadline()) is not None and deadline < time:
-            self._pass(deadline)
+        return before + replace(self._answer(), pending=pending)
 
     def _answer(self) -> Findings:
         found, self.found = self.found, Collected()
@@ -194,7 +191,10 @@ class Partition:
         for edge in edges:
             if edge.loop is None and edge.arrow is Arrow.NEXT:
                 return None
-            if edge.loop is not None and self.plan.automaton.closures[edge.loop].loop in (Loop.ALL, Loop.GREEDY):
+            if edge.loop is not None and self.plan.automaton.closures[edge.loop].loop in (
+                Loop.ALL,
+                Loop.GREEDY,
+            ):
                 run = run.with_closed(edge.loop)
         if self._held(run) and edges and not self.moves.extensions(run, taken.index):
             return None  # its longer copy is held instead
@@ -278,7 +278,7 @@ class Partition:
             resume = resume_after(self.plan.pattern.skip, run, self.plan.automaton)
             if resume is not None:
                 skipped = max(skipped, resume)
-                self._drop(lambda r, last=skipped: min(r.indexes()) <= last, "skipped")  # type: ignore[misc]
+                self._drop_skipped(skipped)
         self._count_matches_of_one_run(chosen)
         return chosen
 
@@ -320,11 +320,11 @@ class Partition:
     def _provisional(self, run: Run, taken: Taken) -> None:
         self.found.matches.append(self._match(run, taken.event.time, provisional=True))
 
-    def _drop(self, condition: Any, reason: str) -> None:
+    def _drop_skipped(self, last: int) -> None:
         kept = []
         for run in self.runs:
-            if condition(run):
-                self._tell(lifecycle.Dropped, run, run.end_time, reason=reason)
+            if min(run.indexes()) <= last:
+                self._tell(lifecycle.Dropped, run, run.end_time, reason="skipped")
             else:
                 kept.append(run)
         self.runs = kept
@@ -354,7 +354,9 @@ class Partition:
             if certain:
                 complete.append(replace(run, path=(*run.path, (-1, deadline))))
                 run = replace(run, blocked=run.blocked | {-1 - a.index for a in certain})
-            if self.moves.last_chance(run, self.index) == deadline or not self.moves.can_go_on(run, self.index):
+            if self.moves.last_chance(run, self.index) == deadline or not self.moves.can_go_on(
+                run, self.index
+            ):
                 if self._held(run):
                     complete.append(run)
                 elif not certain:
@@ -372,14 +374,18 @@ class Partition:
             best = self.furthest.get(run.start)
             if run.start not in self.matched and (best is None or len(run.taken) > len(best.taken)):
                 self.furthest[run.start] = run
-        for start in {r.start for r in expired} - open_starts:
-            if (run := self.furthest.pop(start, None)) is not None and self.plan.pattern.timeouts:  # type: ignore[assignment]
-                self.found.timeouts.append(self._timeout(run, deadline))
+        for start in sorted({r.start for r in expired} - open_starts):
+            if start in self.furthest:
+                furthest = self.furthest.pop(start)
+                if self.plan.pattern.timeouts:
+                    self.found.timeouts.append(self._timeout(furthest, deadline))
         self.matched &= open_starts
 
     def _timeout(self, run: Run, deadline: int) -> Timeout:
         steps = self.plan.automaton.positions
-        waiting = tuple(dict.fromkeys(steps[e.position].step.type for e in self.plan.automaton.out[run.state]))
+        waiting = tuple(
+            dict.fromkeys(steps[e.position].step.type for e in self.plan.automaton.out[run.state])
+        )
         last = steps[run.last.position].step
         return Timeout(
             self.key, run.events(), run.binds, run.start_time, deadline, last.alias or last.type, waiting
@@ -437,7 +443,12 @@ class Partition:
     def _tell_advanced(self, run: Run, edge: Edge, taken: Taken, forked: bool) -> None:
         step = self.plan.automaton.positions[edge.position].step
         self._tell(
-            lifecycle.Advanced, run, taken.event.time, event=taken.event, step=step.alias or step.type, forked=forked
+            lifecycle.Advanced,
+            run,
+            taken.event.time,
+            event=taken.event,
+            step=step.alias or step.type,
+            forked=forked,
         )
 
 

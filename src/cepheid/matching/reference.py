@@ -1,4 +1,4 @@
-"""The reference matcher: plain Python, written to be read beside the specification. Everything else is tested against it."""
+"""The reference matcher: plain Python, to be read beside the specification. All others are tested against it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from cepheid.matching.counting import CountingPartition
 from cepheid.matching.every import EveryPartition
 from cepheid.matching.evaluate import Moment, compile_value
-from cepheid.matching.found import Findings
+from cepheid.matching.found import Findings, merged
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.partition import Partition
 from cepheid.matching.snapshot import EventTable, pack, read_events, read_run, run_row, unpack
@@ -35,21 +35,24 @@ class ReferenceMatcher:
         self.evicted = 0
 
     def on_batch(self, events: Sequence[Event]) -> Findings:
-        found = Findings()
+        found: list[Findings] = []
         for event in events:
             if not event.late:
-                found += self.on_time(event.time)
-            found += self._on_event(event)
-        return found
+                found += self._pass(event.time)
+            found.append(self._on_event(event))
+        return merged(found)
 
     def on_time(self, time: int) -> Findings:
-        found = Findings()
+        return merged(self._pass(time))
+
+    def _pass(self, time: int) -> list[Findings]:
+        found: list[Findings] = []
         while self.deadlines and self.deadlines[0][0] < time:
             _, _, key = heapq.heappop(self.deadlines)
             partition = self.partitions.get(key)
             if partition is not None:
                 partition.scheduled = None
-                found += partition.on_time(self._end_of_deadline(partition, time))
+                found.append(partition.on_time(self._end_of_deadline(partition, time)))
                 self._schedule(key, partition, time)
         return found
 
@@ -59,10 +62,9 @@ class ReferenceMatcher:
         return time if deadline is None else min(time, deadline + 1)
 
     def on_end(self, time: int) -> Findings:
-        found = self.on_time(time)
-        for partition in list(self.partitions.values()):
-            found += partition.on_end(time)
-        return found
+        found = self._pass(time)
+        found += [partition.on_end(time) for partition in self.partitions.values()]
+        return merged(found)
 
     def _on_event(self, event: Event) -> Findings:
         key = self._key(event)

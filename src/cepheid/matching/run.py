@@ -67,5 +67,3 @@ class Run:
 
     def with_closed(self, closure: int) -> Run:
         return replace(self, closed=self.closed | {closure})
-
-

@@ -25,7 +25,9 @@ _EVENTS = pa.schema(
         ("fields", pa.string()),
     ]
 )
-_TAKEN = pa.struct([("position", pa.int32()), ("event", pa.int64()), ("index", pa.int64()), ("rank", pa.int64())])
+_TAKEN = pa.struct(
+    [("position", pa.int32()), ("event", pa.int64()), ("index", pa.int64()), ("rank", pa.int64())]
+)
 _PAIR = pa.struct([("one", pa.int64()), ("two", pa.int64())])
 _RUNS = pa.schema(
     [
@@ -180,7 +182,9 @@ def unpack(state: bytes, fingerprint: str) -> dict[str, pa.Table]:
 
 def pack_sections(sections: dict[str, bytes], fingerprint: str) -> bytes:
     meta = {"cepheid.version": str(VERSION), "cepheid.plan": fingerprint}
-    table = pa.table({"section": list(sections), "body": pa.array(list(sections.values()), pa.large_binary())})
+    table = pa.table(
+        {"section": list(sections), "body": pa.array(list(sections.values()), pa.large_binary())}
+    )
     return _ipc(table.replace_schema_metadata(meta))
 
 

@@ -48,7 +48,11 @@ def _parse(text: str, place: Place | None) -> int:
                 place=place,
                 hint=nearest(part[2], list(UNITS)) or "the units are us, ms, s, m, h, d, w",
             )
-        total += round(float(part[1]) * MICROSECONDS[unit]) if "." in part[1] else int(part[1]) * MICROSECONDS[unit]
+        total += (
+            round(float(part[1]) * MICROSECONDS[unit])
+            if "." in part[1]
+            else int(part[1]) * MICROSECONDS[unit]
+        )
         found, at = True, part.end()
     if not found or text[at:].strip():
         raise PatternMistake(

@@ -180,7 +180,9 @@ def _operand(node: Node) -> str:
 
 
 def _span(node: Node) -> str:
-    return f" within {duration_text(node.span)}" if isinstance(node, Sequence) and node.span is not None else ""
+    return (
+        f" within {duration_text(node.span)}" if isinstance(node, Sequence) and node.span is not None else ""
+    )
 
 
 def _step(step: Step, quantifier: str = "") -> str:

@@ -180,7 +180,9 @@ class Builder:
             loops = ()
         exits = tuple(replace(x, leaves=(*x.leaves, spec)) for x in body.exits)
         nullable = node.min == 0 or body.nullable
-        return _Fragment(entries, exits, inner + loops, body.states, nullable, body.skipped if nullable else ())
+        return _Fragment(
+            entries, exits, inner + loops, body.states, nullable, body.skipped if nullable else ()
+        )
 
     def _loop_mode(self, node: Closure) -> Loop:
         if node.loop is not None and node.loop is not Loop.ALL:
@@ -224,7 +226,9 @@ class Builder:
         scope = len(self.scopes)
         self.scopes.append(Scope(scope, bound, from_previous))
         entries = tuple(
-            _Entry(replace(e.edge, opens=(*e.edge.opens, scope), inside=(*e.edge.inside, scope)), e.arrow_said)
+            _Entry(
+                replace(e.edge, opens=(*e.edge.opens, scope), inside=(*e.edge.inside, scope)), e.arrow_said
+            )
             for e in fragment.entries
         )
         edges = tuple(replace(e, inside=(*e.inside, scope)) for e in fragment.edges)

@@ -101,9 +101,7 @@ def _tied(step: Step, path: tuple[str, ...], to: set[str], lists: frozenset[str]
     return False
 
 
-def _tied_names(
-    steps: list[Step], path: tuple[str, ...], anchor: Step, lists: frozenset[str]
-) -> set[str]:
+def _tied_names(steps: list[Step], path: tuple[str, ...], anchor: Step, lists: frozenset[str]) -> set[str]:
     """Names tied to the anchor directly or through others."""
     names = {anchor.alias or ""}
     while True:

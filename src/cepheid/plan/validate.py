@@ -77,7 +77,9 @@ def _absences_in(node: Node, pattern: Pattern, top: bool) -> None:
 def _no_loose_absence(operand: Node, word: str) -> None:
     loose = operand if isinstance(operand, Absence) else None
     if isinstance(operand, Sequence):
-        loose = next((x.node for x in (operand.links[0], operand.links[-1]) if isinstance(x.node, Absence)), None)
+        loose = next(
+            (x.node for x in (operand.links[0], operand.links[-1]) if isinstance(x.node, Absence)), None
+        )
     if loose is not None:
         raise PatternMistake(
             f"NOT at the edge of an operand of {word}",

@@ -1,4 +1,4 @@
-"""Golden scenarios: data files of events, a query and the matches worked out by hand. See `tests/scenarios/README.md`."""
+"""Golden scenarios: events, a query and the matches worked out by hand. See `tests/scenarios/README.md`."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def load_scenarios(folder: Path) -> Iterator[Scenario]:
 
 def read_scenario(entry: dict[str, Any], file: str = "") -> Scenario:
     rest = {k: v for k, v in entry.items() if k not in ("name", "query", "events", "why")}
-    order = tuple(rest.get("order") or ())
-    events = read_events(entry["events"], (order,) if isinstance(order, str) else order)
+    order = rest.get("order") or []
+    events = read_events(entry["events"], tuple([order] if isinstance(order, str) else order))
     return Scenario(entry["name"], entry["query"], events, entry.get("why", ""), file, rest)
 
 
