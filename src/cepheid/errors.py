@@ -19,10 +19,10 @@ class Place:
 
     def excerpt(self) -> str:
         """The line it stands on, with a caret under the place."""
-        lines = self.text.splitlines()
+        lines = self.text.split("\n")
         if not 1 <= self.line <= len(lines):
             return ""
-        line = lines[self.line - 1].expandtabs(1)
+        line = lines[self.line - 1].rstrip("\r").expandtabs(1)
         end = self.end_column if self.end_line == self.line else len(line) + 1
         carets = "^" * max(1, min(end, len(line) + 1) - self.column)
         number = str(self.line)

@@ -13,6 +13,7 @@ from cepheid.pattern.builder import as_pattern, event
 from cepheid.pattern.expr import Expr, Opaque
 from cepheid.pattern.model import Closure, Node, Pattern, Step
 from cepheid.pattern.text import expr_text, pattern_text
+from cepheid.pattern.types import NO_SCHEMA
 from cepheid.plan import planner
 from cepheid.plan.desugar_monotonic import desugar_monotonic
 from cepheid.plan.infer_key import infer_key
@@ -20,7 +21,6 @@ from cepheid.plan.planner import REWRITES, plan_pattern
 from cepheid.plan.push_where import push_where
 from cepheid.plan.split_tests import split_tests
 from cepheid.plan.validate import validate
-from cepheid.pattern.types import NO_SCHEMA
 from cepheid.testing.scenarios import load_scenarios, problems
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -55,7 +55,7 @@ def _last_step(node: Node, repeated: bool) -> tuple[Step, bool]:
 
 
 def _tests(parts: tuple[Expr, ...]) -> str:
-    return " and ".join(expr_text(p, 2) for p in parts) or "-"
+    return " and ".join(expr_text(p, 2 if len(parts) > 1 else 0) for p in parts) or "-"
 
 
 RUN: dict[str, Callable[[str], str]] = {

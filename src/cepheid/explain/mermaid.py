@@ -34,7 +34,9 @@ def program_mermaid(streams: Sequence[tuple[str, Plan, Sequence[str]]]) -> str:
         lines.append("  end")
     for name, _, feeds_on in streams:
         lines += [
-            f"  g{numbers[source]} ==>|{_quoted(source)}| g{numbers[name]}" for source in feeds_on if source in numbers
+            f"  g{numbers[source]} ==>|{_quoted(source)}| g{numbers[name]}"
+            for source in feeds_on
+            if source in numbers
         ]
     return "\n".join(lines) + "\n"
 

@@ -19,7 +19,6 @@ from cepheid.pattern.model import (
     Selection,
     SkipTo,
     Step,
-    walk_nodes,
 )
 from cepheid.pattern.text import expr_text, guard_text, node_text, pattern_text
 from cepheid.plan.automaton import START, AbsenceSpec
@@ -67,7 +66,9 @@ def explain_text(plan: Plan, written: Pattern | None = None) -> str:
         ("transitions", _transitions(names)),
         ("warnings", [f"! {w}" for w in warnings(plan, names)]),
     ]
-    texts = ["\n".join([title, *(f"  {line}".rstrip() for line in lines)]) for title, lines in sections if lines]
+    texts = [
+        "\n".join([title, *(f"  {line}".rstrip() for line in lines)]) for title, lines in sections if lines
+    ]
     return "\n\n".join(texts) + "\n"
 
 
@@ -107,7 +108,10 @@ def _partition(plan: Plan, names: Names) -> list[Line]:
     if not plan.inferred_key:
         return [f"by {keys}"]
     (key,) = plan.key
-    return [f"by {keys}, inferred: these equalities tie every step", *_table(list(_ties(plan, names, key)), 2)]
+    return [
+        f"by {keys}, inferred: these equalities tie every step",
+        *_table(list(_ties(plan, names, key)), 2),
+    ]
 
 
 def _ties(plan: Plan, names: Names, key: Expr) -> Iterator[Row]:
@@ -140,7 +144,9 @@ def _window(plan: Plan) -> list[Line]:
     if plan.pattern.every is not None:
         kept = "at most one run a partition" + ("" if within is None else f", for {duration_text(within)}")
     lines.append(f"state: {kept}")
-    lines.append(f"limit: {plan.pattern.limits.max_runs:,} open runs {per}, then {_on_limit(plan.pattern.limits)}")
+    lines.append(
+        f"limit: {plan.pattern.limits.max_runs:,} open runs {per}, then {_on_limit(plan.pattern.limits)}"
+    )
     return lines
 
 
@@ -179,9 +185,17 @@ def _emission(plan: Plan, written: Pattern | None) -> str:
     if said is None and plan.emission is Emission.EACH:
         mark = " (default)"
     elif said is None:
-        mark = " (implied by every)" if plan.pattern.every is not None else " (implied by .increasing or .decreasing)"
+        mark = (
+            " (implied by every)"
+            if plan.pattern.every is not None
+            else " (implied by .increasing or .decreasing)"
+        )
     closures = any(c.max != 1 for c in plan.automaton.closures)
-    what = _EMISSIONS[plan.emission] if closures or plan.emission is Emission.LONGEST else "no closure, no choice"
+    what = (
+        _EMISSIONS[plan.emission]
+        if closures or plan.emission is Emission.LONGEST
+        else "no closure, no choice"
+    )
     return f"{plan.emission.value}{mark}: {what}"
 
 
@@ -266,7 +280,7 @@ def _awaited(names: Names, absences: tuple[int, ...]) -> Iterator[str]:
 
 
 def _tests(tests: tuple[Expr, ...]) -> str:
-    return " and ".join(expr_text(shown(t), 2) for t in tests) or "-"
+    return " and ".join(expr_text(shown(t), 2 if len(tests) > 1 else 0) for t in tests) or "-"
 
 
 def _table(rows: Sequence[Row], indent: int = 0) -> list[Line]:

@@ -48,9 +48,7 @@ def _asked(plan: Plan) -> Iterable[tuple[str, str]]:
             yield from _fields_of(expr, kind, types, None)
 
 
-def _fields_of(
-    expr: Expr, kind: str, types: dict[str, str], own: str | None
-) -> Iterable[tuple[str, str]]:
+def _fields_of(expr: Expr, kind: str, types: dict[str, str], own: str | None) -> Iterable[tuple[str, str]]:
     for node in walk(expr):
         if isinstance(node, (Field, Element, Aggregate)) and node.path and node.alias != own:
             yield (types.get(node.alias, kind) if node.alias else kind), node.path[0]

@@ -81,7 +81,11 @@ class Names:
     def _closure_names(self) -> list[str]:
         """A closure is called by the steps of a round: `b`, `(b, c)`."""
         names = [_round(node) for node in _closures(self.plan.pattern.root)]
-        return names if len(names) == len(self.automaton.closures) else ["closure"] * len(self.automaton.closures)
+        return (
+            names
+            if len(names) == len(self.automaton.closures)
+            else ["closure"] * len(self.automaton.closures)
+        )
 
     def reached(self) -> list[int]:
         """States a run can be in, in the order of the steps (operands of an AND leave some unused)."""

@@ -114,6 +114,13 @@ def _like(negated: bool) -> Callable[[_Children, Source, Any], Expr]:
 
 def _path(c: _Children, s: Source, t: Any) -> Expr:
     names = tuple(read_name(n) for n in c)
+    if len(c) == 1 and str(c[0].children[0]) == "None":
+        raise SyntaxMistake(
+            "there is no `None`",
+            code="python_word",
+            place=s.place(t),
+            hint="write `x is null`; a field called None is written in back quotes: `None`",
+        )
     if len(names) == 2 and names[1] == "LEN":
         return Length(names[0], place=s.place(t))
     return Field(None, names, place=s.place(t))

@@ -204,9 +204,9 @@ def _open_text(scene: _Scene) -> _Answer:
         mark = before.text[0]
         return scene.mistake(
             "unclosed_string",
-            f"the string {_short(before.text)} ends here, and the text goes on",
+            f"after this string {scene.shown()} follows directly: its end is misplaced",
             f"close the string where it ends; inside it a quote is written \\{mark}",
-            Word("sign", mark, before.end - 1),
+            before,
         )
     return None
 
@@ -219,10 +219,6 @@ def _open_string(scene: _Scene, string: Word) -> SyntaxMistake:
         f"close it with {mark}",
         Word("sign", mark, string.start),
     )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 24 else text[:20] + "..." + text[-1]
 
 
 _TERMINALS = {")": "RPAR", "]": "RSQB", "}": "RBRACE"}
@@ -301,7 +297,14 @@ def _declaration(scene: _Scene) -> _Answer:
     keyword = scene.word(-2)
     if scene.allowed == {"EQUALS"} and keyword.lower in _DECLARATIONS:
         written = f"{keyword.lower} {before.text} = "
-        if here.text in ("==", ":=", ":", "->"):
+        if here.text == "->":
+            return scene.mistake(
+                "missing_name",
+                f"the {keyword.lower} has no name",
+                f"write {keyword.lower} Name = {before.text} -> ...",
+                keyword,
+            )
+        if here.text in ("==", ":=", ":"):
             return scene.mistake("wrong_equals", f"a declaration takes `=`, not `{here.text}`", f"write {written}...")
         return scene.mistake("missing_equals", f"after {scene.shown(before)} a `=` is missing", f"write {written}...")
     if scene.allowed == {"LBRACE"} and keyword.lower == "event":
@@ -354,7 +357,7 @@ def _event_body(scene: _Scene) -> _Answer:
     if "COMMA" in scene.allowed:
         if here.kind in ("name", "quoted"):
             return scene.mistake(
-                "missing_comma", f"between two fields a comma is missing, before {scene.shown()}", f"write , {here.text}"
+                "missing_comma", f"before the field {scene.shown()} a comma is missing", "fields are separated by commas"
             )
         if here.text == ";":
             return scene.mistake("wrong_separator", "fields are separated by commas, not `;`", "write ,")
@@ -418,7 +421,9 @@ def _missing_arrow(scene: _Scene) -> _Answer:
         return None
     if here.text == "(" and before.kind in ("name", "quoted") and before.end == here.start:
         return scene.mistake(
-            "misplaced_condition", "the condition of a step stands in square brackets", f"write {before.text}[...]"
+            "misplaced_condition",
+            "the condition of a step stands in square brackets",
+            f"write {before.text}[{_in_parentheses(scene)}]",
         )
     nameless = before.kind == "name" and before.text[:1].isupper() and scene.word(-2).lower != "as"
     if here.kind == "name" and here.text[0].islower() and nameless and here.lower not in _BEFORE_A_STEP:
@@ -427,9 +432,22 @@ def _missing_arrow(scene: _Scene) -> _Answer:
             f"between {scene.shown(before)} and {scene.shown()} something is missing",
             f"to name the step write `{before.text} as {here.text}`, for the next step `-> {here.text}`",
         )
-    return scene.mistake(
-        "missing_arrow", f"before {scene.shown()} an arrow is missing", f"write `-> {here.text}` for the next step"
-    )
+    if scene.in_condition and here.kind == "name" and here.text[0].islower() and here.lower not in _BEFORE_A_STEP:
+        return scene.mistake(
+            "missing_operator",
+            f"between {scene.shown(before)} and {scene.shown()} something is missing",
+            "write a comparison such as `==`, `and`, `or`; for the next step `->`",
+        )
+    hint = f"write `-> {here.text}` for the next step"
+    if "STREAM" in scene.allowed and "\n" in scene.text[before.end : here.start]:
+        hint += f"; a pattern of its own has a name: `stream Name = {here.text} ...`"
+    return scene.mistake("missing_arrow", f"before {scene.shown()} an arrow is missing", hint)
+
+
+def _in_parentheses(scene: _Scene) -> str:
+    end = scene.text.find(")", scene.here.end)
+    inside = scene.text[scene.here.end : end].strip()
+    return inside if end >= 0 and inside and not set(inside) & set("(,\n") else "..."
 
 
 def _missing_step(scene: _Scene) -> _Answer:
@@ -454,24 +472,21 @@ def _missing_step(scene: _Scene) -> _Answer:
     if here.text == "!":
         return scene.mistake("wrong_not", "absence is written NOT", f"write NOT {scene.after.text}")
     if before.lower in _BEFORE_A_STEP:
+        example = "every (A -> B)" if before.lower == "every" else f"{before.text} A"
         return scene.mistake(
             "keyword_as_name",
             f"after `{before.text}` a step is missing",
-            f"write `{before.text} A`; an event type called {before.text} is written in back quotes: `{before.text}`",
+            f"write `{example}`; an event type called {before.text} is written in back quotes: `{before.text}`",
             before,
         )
     if before.kind == "end" or before.text == "=":
         message = "a pattern begins with a step" if not scene.at_end else "the pattern is missing"
-        return scene.mistake("missing_step", message, "write for example `A as a -> B as b`", _near(scene))
+        return scene.mistake("missing_step", message, "write for example `A as a -> B as b`")
     what = "AND and OR take steps" if before.text in ("(", ",") else "write the type of an event after it"
     if before.text == "(" and scene.inside_call is None:
         what = "write for example (A -> B)"
     message = f"after {scene.shown(before)} a step is missing"
-    return scene.mistake("missing_step", message, what, before if scene.at_end else None)
-
-
-def _near(scene: _Scene) -> Word:
-    return scene.before if scene.at_end and scene.words else scene.here
+    return scene.mistake("missing_step", message, what)
 
 
 def _run_of_letters(scene: _Scene) -> str:
@@ -496,13 +511,18 @@ def _missing_after_keyword(scene: _Scene) -> _Answer:
             return scene.mistake("missing_alias", "a name stands without quotes", f"write {before.text} {here.text[1:-1]}")
         what = "the name of a step" if word != "as" else "a name"
         example = f"write {'as' if word == 'as' else word} a"
-        return scene.mistake("missing_alias", f"after `{before.text}` {what} is missing", example, _near(scene))
+        return scene.mistake("missing_alias", f"after `{before.text}` {what} is missing", example)
     if word == "within" and "DURATION" in scene.allowed:
         return scene.mistake(
             "missing_duration",
             "after `within` a duration is missing",
             'write for example within 5m, within 30s or within "2 hours"',
-            _near(scene),
+        )
+    if word == "unless" and "QUOTED" in scene.allowed and here.kind != "string":
+        return scene.mistake("missing_step", "after `unless` an event is missing", "write for example unless X between a and b")
+    if scene.allowed == {"AND"} and scene.word(-2).lower == "between":
+        return scene.mistake(
+            "missing_and", "`between` takes two names of steps", f"write between {before.text} and b, or `after {before.text}`"
         )
     if scene.allowed == {"BY"}:
         return scene.mistake("missing_by", "after `partition` the word `by` is missing", f"write partition by {here.text or 'user'}")
@@ -542,7 +562,7 @@ def _unit(scene: _Scene) -> _Answer:
 
 def _operator_parentheses(scene: _Scene) -> _Answer:
     here, name = scene.here, scene.after
-    if here.text != ".":
+    if here.text != "." or not scene.allowed & {"OP", "ARROW"}:
         return None
     if name.kind != "name":
         return scene.mistake("missing_operator", "after the dot an operator is missing", "write for example .within(5m)")
@@ -578,18 +598,25 @@ def _keyword_typo(scene: _Scene) -> _Answer:
     here, after = scene.here, scene.after
     if here.kind != "name" or scene.wants_name:
         return None
-    known = [w.lower() for w in _WORDS if w in scene.allowed] + (["by"] if "BY" in scene.allowed else [])
-    close = get_close_matches(here.lower, known, n=1, cutoff=0.75)
-    if not close and here.lower.startswith("partition") and "PARTITION" in scene.allowed:
+    known = [w.lower() for w in _WORDS if w in scene.allowed]
+    close = _close_to(here.lower, known)
+    if here.lower.startswith("partition") and "PARTITION" in scene.allowed:
         return scene.mistake(
             "unknown_keyword", f"`{here.text}` is not a word of the language", "write `partition by user` or `.partition_by(user)`"
         )
-    if close and len(here.text) > 2:
-        return scene.mistake("unknown_keyword", f"`{here.text}` is not a word of the language", f"did you mean `{close[0]}`?")
+    if close:
+        return scene.mistake("unknown_keyword", f"`{here.text}` is not a word of the language", f"did you mean {_WORDS[close.upper()]}?")
     foreign = _FOREIGN.get(here.lower)
     if foreign and scene.after_step and after.kind != "end":
         return scene.mistake("unknown_keyword", f"`{here.text}` is not a word of the language", foreign)
     return None
+
+
+def _close_to(word: str, known: list[str]) -> str | None:
+    """The keyword a word was meant to be: nearly the same letters, or two of them swapped."""
+    swapped = [k for k in known if len(k) > 2 and sorted(k) == sorted(word)]
+    close = swapped or get_close_matches(word, known, n=1, cutoff=0.75)
+    return close[0] if close and len(word) > 2 else None
 
 
 def _foreign_start(scene: _Scene) -> _Answer:
@@ -624,13 +651,13 @@ def _misplaced(scene: _Scene) -> _Answer:
             return scene.mistake("two_quantifiers", "a step has one quantifier", "keep one, for example `A{2,5}`")
         return scene.mistake(
             "misplaced_quantifier",
-            f"`{here.text}` stands directly after the type of the event",
+            f"`{here.text}` belongs directly after the type of the event",
             f"write {step}{count}{alias}" if step != "]" else f"write A[...]{count}{alias}",
         )
     if here.text == "[" and scene.after_step:
         return scene.mistake(
             "misplaced_condition",
-            "the condition in brackets stands directly after the type of the event",
+            "a condition in brackets belongs directly after the type of the event",
             "write A[x > 1] as a, or `A as a where x > 1`",
         )
     if here.lower in ("as", "where", "until") and here.kind == "name" and not scene.opened:
@@ -703,6 +730,13 @@ def _signs(scene: _Scene) -> _Answer:
     known = {"===": "==", "!==": "!=", "=<": "<=", ":=": "="}
     if here.text in known:
         return scene.mistake("wrong_comparison", f"there is no `{here.text}`", f"write {known[here.text]}")
+    if here.text == "==" and scene.after_step and not scene.in_condition:
+        right = _operand(scene, 1) or "A"
+        return scene.mistake(
+            "wrong_equals",
+            "`==` compares, and here is nothing to compare",
+            f"a step is named by `{before.text}={right}` or `{right} as {before.text}`; a condition begins with where",
+        )
     glued = f"{before.text}{here.text}"
     if here.text == "=" and glued in ("<=", ">=", "!=", "=="):
         return scene.mistake("wrong_comparison", f"`{glued}` is written in one", f"write {glued}")
@@ -729,7 +763,7 @@ def _foreign_words(scene: _Scene) -> _Answer:
         return _between(scene, _operand(scene, -2), 0)
     if before.lower == "in" and scene.allowed == {"LPAR", "LSQB"}:
         items = _list_after(scene)
-        return scene.mistake("in_without_list", "after `in` stands a list in parentheses", f"write in ({items or '1, 2'})")
+        return scene.mistake("in_without_list", "`in` takes a list in parentheses", f"write in ({items or '1, 2'})")
     if here.lower == "if" and scene.in_condition:
         return scene.mistake("python_word", "there is no `x if y else z`", "write if(y, x, z)")
     return None
@@ -760,29 +794,31 @@ def _list_after(scene: _Scene) -> str:
 
 def _missing_value(scene: _Scene) -> _Answer:
     here, before = scene.here, scene.before
-    if not scene.wants_value:
-        return None
-    if before.lower in ("where", "until") or (before.text == "[" and here.text == "]"):
-        example = "write A[amount > 100]" if before.text == "[" else f"write for example {before.text} amount > 100"
-        place = _near(scene) if before.text != "[" else None
-        return scene.mistake("missing_condition", f"after `{before.text}` a condition is missing", example, place)
-    if before.lower == "by":
-        return scene.mistake(
-            "missing_value", "after `partition by` a field is missing", "write partition by user", _near(scene)
-        )
-    if here.kind == "other":
-        return None
-    if before.lower == "case" or (before.lower == "not" and here.text in _COMPARISONS):
+    if (before.lower == "case" and scene.allowed == {"WHEN"}) or (
+        before.lower == "not" and scene.wants_value and here.text in _COMPARISONS
+    ):
         return scene.mistake(
             "keyword_as_name",
             f"`{before.text}` is a word of the language",
             f"a field called {before.text} is written in back quotes: `{before.text}`",
             before,
         )
+    if not scene.wants_value:
+        return None
+    if before.lower in ("where", "until") or (before.text == "[" and here.text == "]"):
+        example = "write A[amount > 100]" if before.text == "[" else f"write for example {before.text} amount > 100"
+        return scene.mistake("missing_condition", f"after `{before.text}` a condition is missing", example)
+    if before.lower == "by":
+        return scene.mistake(
+            "missing_value", "after `partition by` a field is missing", "write partition by user", _near(scene)
+        )
+    if here.kind == "other":
+        return None
     if here.text == "->" or here.text in (")", "]", ",") or scene.at_end or here.lower in ("and", "or", "as"):
         return scene.mistake(
-            "missing_value", f"after {scene.shown(before)} a value is missing", "write a field, a number or a text in quotes",
-            before if scene.at_end else None,
+            "missing_value",
+            f"after {scene.shown(before)} a value is missing",
+            "write a field, a number or a text in quotes",
         )
     return None
 
@@ -798,7 +834,7 @@ def _arguments(scene: _Scene) -> _Answer:
         return scene.mistake("wrong_column", "a column's name stands before its value", f"write {name}: {value}")
     if here.kind in ("name", "quoted", "number", "string", "duration"):
         return scene.mistake(
-            "missing_comma", f"between {scene.shown(before)} and {scene.shown()} a comma is missing", f"write , {here.text}"
+            "missing_comma", f"between {scene.shown(before)} and {scene.shown()} a comma is missing", f"write a comma before {scene.shown()}"
         )
     return None
 
@@ -862,7 +898,7 @@ def _anything_else(scene: _Scene) -> SyntaxMistake:
     what = "the text ends too early" if scene.at_end else f"{scene.shown()} cannot stand here"
     possible = _in_words(scene)
     hint = "here could stand " + _either(possible) if possible else None
-    return scene.mistake("syntax", what, hint, _near(scene))
+    return scene.mistake("syntax", what, hint)
 
 
 def _in_words(scene: _Scene) -> list[str]:

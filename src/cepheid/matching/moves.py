@@ -80,9 +80,9 @@ class Moves:
         return mark.event.time if from_previous and mark is not None else time
 
     def _tested(self, run: Run, edge: Edge, mark: Taken | None, taken: Taken) -> bool:
-        beta = self.tests.positions[edge.position].beta
         previous = mark.event if mark is not None else None
-        if beta is not None and not beta(Moment(taken.event, run.binds, previous, self.key)):
+        moment = Moment(taken.event, run.binds, previous, self.key)
+        if not self.tests.positions[edge.position].holds(moment):
             return False
         whole = self.tests.edges[edge.index]
         return whole is None or whole(Moment(None, self._bound(run, edge, taken), None, self.key))
@@ -178,8 +178,8 @@ class Moves:
         opened = run.first.event if spec.guard.start is None else run.binds[spec.guard.start][0]
         if taken.event.late and not _after(taken.event, opened):
             return False
-        beta = self.tests.guards[self.plan.guards.index(spec)].beta
-        return beta is None or beta(Moment(taken.event, run.binds, None, self.key))
+        tests = self.tests.guards[self.plan.guards.index(spec)]
+        return tests.holds(Moment(taken.event, run.binds, None, self.key))
 
     def _stops(
         self, run: Run, absences: tuple[int, ...], edge: Edge | None, seen: Seen, taken: Taken
@@ -196,8 +196,7 @@ class Moves:
                 return False
             if node.within is not None and taken.event.time - mark.event.time > node.within:
                 return False
-        beta = self.tests.absences[absence].beta
-        return beta is None or beta(Moment(taken.event, run.binds, None, self.key))
+        return self.tests.absences[absence].holds(Moment(taken.event, run.binds, None, self.key))
 
     def begun_by(self, edge: Edge, taken: Taken, recent: list[list[Event]]) -> bool:
         """`NOT X within d -> B`: may a run start here, given the X events before?"""
@@ -207,10 +206,10 @@ class Moves:
             binds[alias] = (taken.event,)
         for absence in edge.absences:
             bound = self.automaton.absences[absence].node.within or 0
-            beta = self.tests.absences[absence].beta
+            tests = self.tests.absences[absence]
             for event in recent[absence]:
                 near = taken.event.time - bound <= event.time and _after(taken.event, event)
-                if near and (beta is None or beta(Moment(event, binds, None, self.key))):
+                if near and tests.holds(Moment(event, binds, None, self.key)):
                     return False
         return True
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from cepheid.matching.evaluate import Moment, compile_test
 from cepheid.pattern.event import Event
-from cepheid.pattern.expr import Expr
+from cepheid.pattern.expr import Expr, aliases_in
+from cepheid.pattern.model import Step
 from cepheid.plan.plan import Plan
 
 Test = Callable[[Moment], bool]
@@ -18,6 +19,15 @@ class StepTests:
     type: str
     alpha: Test | None
     beta: Test | None
+    itself: str | None = None  # the name under which a test sees the event at hand
+
+    def holds(self, moment: Moment) -> bool:
+        """The tests that look at other events of the run."""
+        if self.beta is None:
+            return True
+        if self.itself is not None and moment.event is not None:
+            moment.binds = {**moment.binds, self.itself: (moment.event,)}
+        return self.beta(moment)
 
     def fits_alone(self, event: Event) -> bool:
         return event.type == self.type and (self.alpha is None or self.alpha(Moment(event, {})))
@@ -29,11 +39,10 @@ class PlanTests:
     def __init__(self, plan: Plan) -> None:
         automaton, keys = plan.automaton, plan.key_names
         self.positions = [
-            _step(p.step.type, p.alpha, p.beta, keys, p.step.alias if p.repeated else None)
-            for p in automaton.positions
+            _step(p.step, p.alpha, p.beta, keys, repeated=p.repeated) for p in automaton.positions
         ]
-        self.absences = [_step(a.node.step.type, a.alpha, a.beta, keys) for a in automaton.absences]
-        self.guards = [_step(g.guard.step.type, g.alpha, g.beta, keys) for g in plan.guards]
+        self.absences = [_step(a.node.step, a.alpha, a.beta, keys) for a in automaton.absences]
+        self.guards = [_step(g.guard.step, g.alpha, g.beta, keys) for g in plan.guards]
         self.edges = [compile_test(e.tests, keys=keys) for e in automaton.edges]
         self.accepts = [compile_test(a.tests, keys=keys) for a in automaton.accepts]
         self.untils = [compile_test((c.until,), keys=keys) if c.until else None for c in automaton.closures]
@@ -63,6 +72,14 @@ class Seen:
 
 
 def _step(
-    kind: str, alpha: tuple[Expr, ...], beta: tuple[Expr, ...], keys: tuple[str, ...], own: str | None = None
+    step: Step,
+    alpha: tuple[Expr, ...],
+    beta: tuple[Expr, ...],
+    keys: tuple[str, ...],
+    repeated: bool = False,
 ) -> StepTests:
-    return StepTests(kind, compile_test(alpha), compile_test(beta, own=own, keys=keys))
+    """In a closure its own name is what was captured before; elsewhere it is the event itself."""
+    own = step.alias if repeated else None
+    named = any(step.alias in aliases_in(test) for test in beta)
+    itself = step.alias if named and not repeated else None
+    return StepTests(step.type, compile_test(alpha), compile_test(beta, own=own, keys=keys), itself)

@@ -459,17 +459,22 @@ def _completions(laid: _Laid) -> Iterator[Complete]:
 def _absent(laid: _Laid, full: Way, kept: Way, absences: tuple[Absence, ...]) -> Iterator[Complete]:
     """An absence at the end: the run waits until its deadline has passed, or the next event decides."""
     deadline = laid.absence_end(kept, absences)
+    only_next = all(a.next for a in absences)
+    if only_next and isinstance(laid.node(full[-1].link), Closure):
+        raise Undecided("NOT next at the end after a closure")
     for at in range(full[-1].at + 1, len(laid.events)):
         if deadline is not None and laid.events[at].time > deadline:
             break
         if not laid.may_stay(full, kept, at):
             return
+        if only_next:
+            break
     end = len(laid.events) if deadline is None else laid.passed_at(deadline)
     last = kept[-1].at
     for at in range(last + 1, len(laid.events) if end is None else end):
         if any(laid.violates(a, kept, at) for a in absences):
             return
-    if all(a.next for a in absences) and last + 1 < (len(laid.events) if end is None else end):
+    if only_next and last + 1 < (len(laid.events) if end is None else end):
         yield Complete((last + 1, 1, 0), kept)
     elif deadline is not None and end is not None:
         yield Complete((end, 0, deadline), kept)
