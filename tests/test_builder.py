@@ -142,8 +142,14 @@ PATTERNS: list[tuple[Part, str]] = [
         (A >> B).partition_by("user", func.lower(field("city"))).partition_by(field("geo").cell),
         "A -> B .partition_by(user, lower(city)) .partition_by(geo.cell)",
     ),
-    ((a >> b).where(b.v > a.v).where(b.w > 1, a.w > 1), "A as a -> B as b .where(b.v > a.v) .where(b.w > 1, a.w > 1)"),
-    ((a >> b).partition_by("user").where(field("user") == 7), "A as a -> B as b .partition_by(user) .where(user == 7)"),
+    (
+        (a >> b).where(b.v > a.v).where(b.w > 1, a.w > 1),
+        "A as a -> B as b .where(b.v > a.v) .where(b.w > 1, a.w > 1)",
+    ),
+    (
+        (a >> b).partition_by("user").where(field("user") == 7),
+        "A as a -> B as b .partition_by(user) .where(user == 7)",
+    ),
     ((a >> b).where(a.v < b.v) >> c, "(A as a -> B as b) where a.v < b.v -> C as c"),
     (and_((a >> b).where(a.v == 1), c), "AND(A as a -> B as b, C as c) .where(a.v == 1)"),
     (whole(a).where(a.v > 1), "A as a .where(a.v > 1)"),
@@ -250,8 +256,11 @@ def test_a_built_condition_over_the_match_is_the_parsed_one(built: Any, text: st
 
 
 def test_a_stream_is_the_parsed_one() -> None:
-    built = NAMED.partition_by("user").stnm().named("Alert").emit(
-        a.id, field("user"), n=bs.LEN, **{"total sum": sum_(bs.v), "one": 1}
+    built = (
+        NAMED.partition_by("user")
+        .stnm()
+        .named("Alert")
+        .emit(a.id, field("user"), n=bs.LEN, **{"total sum": sum_(bs.v), "one": 1})
     )
     text = "A as a -> B+ as b -> C as c .partition_by(user) .stnm() .emit(a.id, user, n: b.LEN, `total sum`: sum(b.v), one: 1)"
     assert built == parse_pattern(text, name="Alert")

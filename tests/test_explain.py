@@ -13,7 +13,7 @@ from cepheid.errors import PatternMistake
 from cepheid.explain import explain_text, mermaid, program_mermaid, program_text
 from cepheid.pattern.builder import event
 from cepheid.plan.plan import Plan
-from cepheid.testing.scenarios import load_scenarios
+from cepheid.testing.scenarios import Scenario, load_scenarios
 
 SCENARIOS = list(load_scenarios(Path(__file__).parent / "scenarios"))
 
@@ -107,13 +107,13 @@ warnings
 
 def test_absences_and_guards_with_a_key_that_was_named() -> None:
     query = (
-        "Order as o -> NOT Cancel -> Ship as s within 2d -> NOT Delivered[no == o.no] within 7d "
+        "Order as o -> NOT Cancel -> Ship as s within 2d -> NOT Paid[no == o.no] within 7d "
         "unless Refund[amount > 0] between o and s .partition_by(customer) .stnm() .skip(past_last)"
     )
     assert _explained(query) == (
         """\
 pattern
-  Order as o -> NOT Cancel -> Ship as s within 2d -> NOT Delivered[no == o.no] within 1w \
+  Order as o -> NOT Cancel -> Ship as s within 2d -> NOT Paid[no == o.no] within 1w \
 unless Refund[amount > 0] between o and s .partition_by(customer) .stnm() .skip(past_last)
 
 partition
@@ -135,15 +135,15 @@ steps
   s     Ship   -                           -
 
 absences and guards
-  what                     where                                   decided by the event alone  looks at other events
-  NOT Cancel               after o, before s                       -                           -
-  NOT Delivered within 1w  after s, until 1w have passed since it  -                           no == o.no
-  unless Refund            from o until s is taken                 amount > 0                  -
+  what                where                    decided by the event alone  looks at other events
+  NOT Cancel          after o, before s        -                           -
+  NOT Paid within 1w  after s, for 1w          -                           no == o.no
+  unless Refund       from o until s is taken  amount > 0                  -
 
 transitions
   START --> o
   o --first--> s  (at most 2d after the event before)
-  s is complete   (once it is certain that no Delivered came)
+  s is complete   (once it is certain that no Paid came)
 """
     )
 
@@ -197,7 +197,7 @@ warnings
 @pytest.mark.parametrize(
     ("query", "warning"),
     [
-        ("A as a -> B as b", "no window: every run waits for further events for ever"),
+        ("A as a -> B as b", "no window: every run waits on for ever"),
         ("A as a -> B as b .stnm()", "no window: a run that never completes is kept for ever"),
         (
             "A as a -> all B as b",
@@ -294,9 +294,9 @@ def test_a_diagram_that_is_too_large_says_so() -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
-def test_every_scenario_can_be_explained(scenario: object) -> None:
+def test_every_scenario_can_be_explained(scenario: Scenario) -> None:
     try:
-        program = compile(scenario.query)  # type: ignore[attr-defined]
+        program = compile(scenario.query)
     except PatternMistake:
         pytest.skip("the scenario shows a mistake")
     for planned in program:
@@ -319,7 +319,8 @@ def _check_mermaid(text: str) -> None:
     """The part of Mermaid's grammar we use; every edge joins things that are there."""
     head, *lines = text.splitlines()
     assert head == "flowchart LR"
-    there, joined = set(), set()
+    there: set[str] = set()
+    joined: set[str] = set()
     for line in (x.strip() for x in lines):
         if edge := _EDGE.fullmatch(line):
             joined.update(edge.groups())

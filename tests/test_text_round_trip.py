@@ -94,7 +94,9 @@ def compounds(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Expr]:
         st.builds(In, inner, st.lists(inner, max_size=3).map(tuple), st.booleans()),
         st.builds(IsNull, inner, st.booleans()),
         st.builds(Case, st.lists(st.tuples(inner, inner), min_size=1, max_size=2).map(tuple), inner),
-        st.builds(Call, st.sampled_from(["lower", "coalesce", "any"]), st.lists(inner, max_size=3).map(tuple)),
+        st.builds(
+            Call, st.sampled_from(["lower", "coalesce", "any"]), st.lists(inner, max_size=3).map(tuple)
+        ),
         st.builds(Call, st.just("like"), st.tuples(inner, inner)),
         st.builds(Call, st.sampled_from(["match_id", "match_start"]), st.just(())),
     )
@@ -108,7 +110,9 @@ def of_steps(indexes: st.SearchStrategy[Any]) -> st.SearchStrategy[Expr]:
     return st.one_of(
         st.builds(Field, aliases, paths),
         st.builds(Element, aliases, indexes, st.lists(names, max_size=2).map(tuple)),
-        st.builds(Element, aliases, st.just(Literal(0)), st.lists(names, max_size=1).map(tuple), st.just(True)),
+        st.builds(
+            Element, aliases, st.just(Literal(0)), st.lists(names, max_size=1).map(tuple), st.just(True)
+        ),
         st.builds(Length, aliases),
         st.builds(Aggregate, st.sampled_from(AGGREGATES), aliases, paths),
     )
@@ -206,7 +210,8 @@ skips = st.one_of(
 counters = st.integers(1, 10**7)
 limits = st.builds(Limits, counters, counters, counters, st.sampled_from(OnLimit))
 emissions = st.one_of(
-    st.sampled_from([(None, False), (Emission.EACH, True)]), st.tuples(st.sampled_from(Emission), st.just(False))
+    st.sampled_from([(None, False), (Emission.EACH, True)]),
+    st.tuples(st.sampled_from(Emission), st.just(False)),
 )
 key_lists = st.lists(over_partition, max_size=2).map(lambda more: (*(Field(None, (k,)) for k in KEYS), *more))
 
@@ -312,7 +317,9 @@ def test_cases_that_once_went_wrong(pattern: Pattern) -> None:
     assert parsed(str(pattern)) == pattern
 
 
-@pytest.mark.xfail(strict=True, reason="the front end drops the bound in `(B within 5s)`; text has no other way")
+@pytest.mark.xfail(
+    strict=True, reason="the front end drops the bound in `(B within 5s)`; text has no other way"
+)
 @pytest.mark.parametrize("node", [Step("B"), Closure(Step("B"), 0, 1), And((Step("B"), Step("C")))])
 def test_a_bound_on_the_last_step_alone(node: Node) -> None:
     pattern = Pattern(Sequence((Link(Step("A")), Link(node, within=5))))

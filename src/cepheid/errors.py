@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -27,6 +28,25 @@ class Place:
         carets = "^" * max(1, min(end, len(line) + 1) - self.column)
         number = str(self.line)
         return f"  {number} | {line}\n  {' ' * len(number)} | {' ' * (self.column - 1)}{carets}"
+
+    def find(self, pattern: str) -> Place:
+        """The last stretch inside this place that fits a regular expression; the place itself if none does.
+
+        >>> Place(1, 1, 1, 17, "A as a -> B as a").find("as a").column
+        13
+        """
+        start, end = self._offset(self.line, self.column), self._offset(self.end_line, self.end_column)
+        found = list(re.finditer(pattern, self.text[start:end]))
+        if not found:
+            return self
+        (line, column), (end_line, end_column) = (self._position(start + at) for at in found[-1].span())
+        return replace(self, line=line, column=column, end_line=end_line, end_column=end_column)
+
+    def _offset(self, line: int, column: int) -> int:
+        return sum(len(text) + 1 for text in self.text.split("\n")[: line - 1]) + column - 1
+
+    def _position(self, offset: int) -> tuple[int, int]:
+        return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
 
 
 class CepheidError(Exception):

@@ -79,7 +79,7 @@ def compile(query: object, schema: Schema | None = None, source: str = "query") 
         raise PatternMistake(
             "there is no stream to run",
             code="nothing_to_run",
-            hint="write `stream Name = Pattern`, or a bare pattern such as `A -> B`",
+            hint=_what_to_run(declarations),
         )
     known = _with_declared(declarations, schema or NO_SCHEMA)
     planned: list[PlannedStream] = []
@@ -92,6 +92,13 @@ def compile(query: object, schema: Schema | None = None, source: str = "query") 
         planned.append(PlannedStream(stream, plan, columns, feeds_on))
         known = _with_stream(known, stream.name, columns)
     return Program(declarations, tuple(planned), known)
+
+
+def _what_to_run(declarations: Declarations) -> str:
+    if not declarations.patterns:
+        return "add one, for example `stream Pairs = A as a -> B as b`"
+    pattern = declarations.patterns[-1].name
+    return f"a pattern alone does not run: add `stream {pattern} = {pattern}`"
 
 
 def declarations_of(query: object, source: str = "query") -> Declarations:

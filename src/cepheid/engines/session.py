@@ -9,7 +9,7 @@ from typing import Any
 from cepheid.engines.network import MakeMatcher, Network, reference
 from cepheid.engines.program import Program
 from cepheid.engines.rows import pending_row, timeout_row
-from cepheid.matching.found import Findings
+from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.snapshot import EventTable, events_table, pack_sections, read_events, unpack_sections
 from cepheid.matching.values import dump, load
@@ -26,6 +26,7 @@ class Found:
     stream: str
     kind: str
     row: dict[str, Any]
+    match: Match | None = field(default=None, repr=False, compare=False)  # the events behind a match's row
 
 
 @dataclass
@@ -137,7 +138,7 @@ class Session:
                 row = self.network.rows[name].row(match)
                 if self.lateness.threshold and planned.stream.outputs is None:
                     row["late"] = match.late
-                yield Found(name, "match", row)
+                yield Found(name, "match", row, match)
             yield from (Found(name, "timeout", timeout_row(planned, t)) for t in findings.timeouts)
             yield from (Found(name, "pending", pending_row(planned, p)) for p in findings.pending)
 

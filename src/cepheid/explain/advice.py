@@ -39,7 +39,7 @@ def _unbounded_state(plan: Plan, names: Names) -> Iterator[str]:
     elif plan.pattern.every is not None:
         return  # one run a partition, of a known length
     elif plan.pattern.selection is Selection.STAM:
-        yield "no window: every run waits for further events for ever: state grows without bound: add .within(...)"
+        yield "no window: every run waits on for ever: state grows without bound: add .within(...)"
     else:
         yield "no window: a run that never completes is kept for ever: add .within(...)"
 
@@ -70,6 +70,6 @@ def _unreadable(tests: tuple[Expr, ...], where: str) -> Iterator[str]:
     functions = [n.name for test in tests for n in walk(test) if isinstance(n, Opaque)]
     for function in dict.fromkeys(functions):
         yield (
-            f"{where} is tested by the Python function {function}, which no planner can read: it is never decided "
-            f"early and runs slowly; write it as an expression"
+            f"{where} is tested by the Python function {function}, which no planner can read: "
+            f"it is never decided early and runs slowly; write it as an expression"
         )

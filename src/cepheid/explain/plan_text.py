@@ -53,7 +53,7 @@ _RESTARTS = {
 
 
 def explain_text(plan: Plan, written: Pattern | None = None) -> str:
-    """The plan in sections. `written` is the pattern before the rewrites; without it only the result is shown."""
+    """The plan in sections. `written` is the pattern before the rewrites, if it is at hand."""
     names = Names(plan)
     sections: list[tuple[str, list[Line]]] = [
         *_patterns(plan, written),
@@ -235,9 +235,8 @@ def _places(plan: Plan, names: Names, spec: AbsenceSpec) -> Iterator[str]:
         yield f"after {source}, before {' or '.join(dict.fromkeys(targets))}"
     ends = dict.fromkeys(names.states[a.state] for a in names.accepts() if spec.index in a.absences)
     if ends:
-        since = f"since {'it' if spec.node.within is not None else 'the first event'}"
-        when = "the next event" if spec.node.next and not bound else f"{bound} have passed {since}"
-        yield f"after {' or '.join(ends)}, until {when}"
+        until = f"until {bound} after the first event" if bound else "at the next event"
+        yield f"after {' or '.join(ends)}, {until if spec.node.within is None else f'for {bound}'}"
 
 
 def _guarded(guard: Guard) -> str:

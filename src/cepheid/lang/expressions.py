@@ -40,7 +40,10 @@ def read_string(token: Token, source: Source) -> str:
         value = ast.literal_eval(str(token).replace("\n", "\\n"))
     except (SyntaxError, ValueError):
         raise SyntaxMistake(
-            "a broken escape in this string", code="bad_string", place=source.place(token)
+            "a broken escape in this string",
+            code="bad_string",
+            place=source.place(token),
+            hint="a backslash itself is written \\\\",
         ) from None
     assert isinstance(value, str)
     return value
@@ -119,7 +122,7 @@ def _path(c: _Children, s: Source, t: Any) -> Expr:
             "there is no `None`",
             code="python_word",
             place=s.place(t),
-            hint="write `x is null`; a field called None is written in back quotes: `None`",
+            hint="write `x is null` or `x is not null`; a field of that name stands in back quotes: `None`",
         )
     if len(names) == 2 and names[1] == "LEN":
         return Length(names[0], place=s.place(t))

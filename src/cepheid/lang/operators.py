@@ -11,8 +11,9 @@ from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.lang.expressions import read_expression, read_name
 from cepheid.lang.source import Source
 from cepheid.pattern.duration import duration
-from cepheid.pattern.expr import Call, Expr, Field, Literal, conjunction, conjuncts
+from cepheid.pattern.expr import Binary, Call, Expr, Field, Literal, conjunction, conjuncts
 from cepheid.pattern.model import Emission, Later, OnLimit, Output, Pattern, Selection, Skip, SkipTo, Stream
+from cepheid.pattern.text import expr_text
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Operator:
 
     def expressions(self, least: int, example: str) -> tuple[Expr, ...]:
         found = tuple(a.expr for a in self.arguments if a.expr is not None and a.name is None)
+        if not self.arguments:
+            raise self.mistake(f"the parentheses of `.{self.name}` are empty", f"write {example}")
         if len(found) < least or len(found) != len(self.arguments):
             raise self.mistake(f"`.{self.name}` got other arguments than it takes", f"write {example}")
         return found
@@ -41,9 +44,8 @@ class Operator:
         found: dict[str, Expr] = {}
         for argument in self.arguments:
             if argument.name not in allowed or argument.expr is None:
-                hint = nearest(argument.name or "", allowed) or "it takes " + ", ".join(
-                    f"{a}: ..." for a in allowed
-                )
+                listed = "it takes " + ", ".join(f"{a}: ..." for a in allowed)
+                hint = nearest(argument.name or "", allowed) or _with_colon(argument.expr) or listed
                 raise self.mistake(f"`.{self.name}` does not take this", hint, argument.place)
             found[argument.name] = argument.expr
         return found
@@ -53,6 +55,18 @@ class Operator:
             raise self.mistake(
                 f"`.{self.name}()` takes nothing", f"write .{self.name}()", self.arguments[0].place
             )
+
+
+def _with_colon(expr: Expr | None) -> str | None:
+    """`x = a.x` among arguments is a comparison; a column was meant."""
+    if (
+        isinstance(expr, Binary)
+        and expr.op == "=="
+        and isinstance(expr.left, Field)
+        and len(expr.left.path) == 1
+    ):
+        return f"a name is followed by a colon: write {expr.left.path[0]}: {expr_text(expr.right)}"
+    return None
 
 
 def read_operator(tree: Any, source: Source) -> Operator:
@@ -77,7 +91,7 @@ def apply_operator(stream: Stream, operator: Operator) -> Stream:
         raise PatternMistake(
             f"there is no operator `.{operator.name}`",
             code="unknown_operator",
-            place=operator.place,
+            place=operator.place and operator.place.find(rf"^\.\s*{operator.name}"),
             hint=nearest(operator.name, list(_OPERATORS))
             or "the operators are " + ", ".join(sorted(_OPERATORS)),
         )
@@ -96,7 +110,7 @@ def _within(pattern: Pattern, operator: Operator) -> Pattern:
         raise operator.mistake(
             f"`{value.value}` has no unit of time", f"write .within({value.value}s)", value.place
         )
-    raise operator.mistake("`.within` takes a duration", "write .within(5m)")
+    raise operator.mistake("`.within` takes a duration", "write .within(5m)", value.place)
 
 
 def _partition_by(pattern: Pattern, operator: Operator) -> Pattern:
@@ -125,7 +139,7 @@ def _emission(emission: Emission) -> Callable[[Pattern, Operator], Pattern]:
             return replace(pattern, emission=emission)
         eager = operator.named(("eager",)).get("eager", Literal(False))
         if not isinstance(eager, Literal) or not isinstance(eager.value, bool):
-            raise operator.mistake("`eager` is true or false", "write .each(eager: true)")
+            raise operator.mistake("`eager` is true or false", "write .each(eager: true)", eager.place)
         return replace(pattern, emission=emission, eager=eager.value)
 
     return change
@@ -144,7 +158,9 @@ def _skip(pattern: Pattern, operator: Operator) -> Pattern:
         target = value.args[0] if len(value.args) == 1 else None
         if isinstance(target, Field) and len(target.path) == 1:
             return replace(pattern, skip=Skip(SkipTo(value.name), target.path[0]))
-        raise operator.mistake(f"`{value.name}` takes the name of a step", f"write .skip({value.name}(b))")
+        raise operator.mistake(
+            f"`{value.name}` takes the name of a step", f"write .skip({value.name}(b))", value.place
+        )
     word = value.path[0] if isinstance(value, Field) else value.name if isinstance(value, Call) else ""
     hint = nearest(word, names) or "one of none, to_next, past_last, to_first(x), to_last(x)"
     raise operator.mistake("there is no such way to skip", hint, value.place)
@@ -162,7 +178,7 @@ def _limit(pattern: Pattern, operator: Operator) -> Pattern:
             word = value.path[0] if isinstance(value, Field) else getattr(value, "value", None)
             if word not in [o.value for o in OnLimit]:
                 raise operator.mistake(
-                    "`on_limit` is `error` or `evict_oldest`", "write on_limit: evict_oldest"
+                    "`on_limit` is `error` or `evict_oldest`", "write on_limit: evict_oldest", value.place
                 )
             limits = replace(limits, on_limit=OnLimit(word))
         elif isinstance(value, Literal) and isinstance(value.value, int) and value.value > 0:
@@ -179,9 +195,10 @@ def _emit(stream: Stream, operator: Operator) -> Stream:
         return stream
     outputs = tuple(_output(operator, a) for a in operator.arguments)
     taken: set[str] = set()
-    for output in outputs:
+    for output, argument in zip(outputs, operator.arguments, strict=True):
         if output.name in taken:
-            raise operator.mistake(f"two columns are called `{output.name}`", "give each its own name")
+            hint = f"give each its own name, for example {output.name}_2: {expr_text(output.expr)}"
+            raise operator.mistake(f"two columns are called `{output.name}`", hint, argument.place)
         taken.add(output.name)
     if not outputs:
         raise operator.mistake("`.emit()` without columns", "write .emit(user: a.user), or leave it out")
@@ -194,7 +211,8 @@ def _output(operator: Operator, argument: Argument) -> Output:
         return Output(argument.name, argument.expr)
     if isinstance(argument.expr, Field):
         return Output(argument.expr.path[-1], argument.expr)
-    raise operator.mistake("this column has no name", "write `name: expression`", argument.place)
+    hint = _with_colon(argument.expr) or f"write name: {expr_text(argument.expr)}"
+    raise operator.mistake("this column has no name", hint, argument.place)
 
 
 def _later(stream: Stream, operator: Operator) -> Stream:

@@ -44,7 +44,7 @@ def parse_program(text: str, source: str = "query") -> Declarations:
 
 def parse_query(text: str, source: str = "query", name: str = "matches") -> Declarations:
     """A program, or a bare pattern expression, which becomes a program of one stream."""
-    if is_program(text):
+    if is_program(text) and not is_blank(text):
         return parse_program(text, source)
     return Declarations(streams=(parse_pattern(text, source, name),))
 
@@ -61,10 +61,18 @@ def parse_expression(text: str, source: str = "expression") -> Expr:
 
 
 def is_program(text: str) -> bool:
-    """Does the text declare something, or is it a bare pattern?"""
+    """Does the text declare something (or nothing at all), or is it a bare pattern?"""
+    return is_blank(text) or _DECLARATION.match(text, _beginning(text)) is not None
+
+
+def is_blank(text: str) -> bool:
+    """Nothing but blanks and comments?"""
+    return _beginning(text) == len(text)
+
+
+def _beginning(text: str) -> int:
     skipped = _COMMENTS.match(text)
-    start = skipped.end() if skipped else 0
-    return start == len(text) or _DECLARATION.match(text, start) is not None
+    return skipped.end() if skipped else 0
 
 
 def _tree(text: str, start: str, source: str) -> Tree:  # type: ignore[type-arg]
@@ -78,7 +86,7 @@ def _tree(text: str, start: str, source: str) -> Tree:  # type: ignore[type-arg]
 
 
 def _allowed(problem: UnexpectedInput, text: str, start: str) -> set[str]:
-    """The terminals that could stand where the parser was surprised, before it looked at what stands there."""
+    """The terminals that could stand where the parser was surprised, whatever stands there."""
     if isinstance(problem, UnexpectedToken) and problem.token.type == "$END":
         read = text
     else:
@@ -86,7 +94,7 @@ def _allowed(problem: UnexpectedInput, text: str, start: str) -> set[str]:
     parser = _parser().parse_interactive(read, start=start)
     with suppress(UnexpectedInput):
         parser.exhaust_lexer()
-    return set(parser.accepts())
+    return set(parser.accepts())  # type: ignore[no-untyped-call]
 
 
 def _end(problem: UnexpectedInput) -> int:

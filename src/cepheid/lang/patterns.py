@@ -7,7 +7,7 @@ from typing import Any
 
 from lark import Token, Tree
 
-from cepheid.errors import PatternMistake
+from cepheid.errors import PatternMistake, Place
 from cepheid.lang.expressions import read_expression, read_name, read_string
 from cepheid.lang.source import Source
 from cepheid.pattern.duration import duration
@@ -46,6 +46,8 @@ class Draft:
     plain_group: bool = False
     operators: list[Any] = field(default_factory=list)
     reference: Pattern | None = None  # the node is a named pattern and nothing else
+    bound_place: Place | None = None
+    clause_place: Place | None = None
 
 
 class PatternReader:
@@ -77,6 +79,7 @@ class PatternReader:
             draft.within = bound
         elif tail.data == "partition":
             draft.partition_by += tuple(self.expr(e) for e in tail.children if isinstance(e, Tree))
+            draft.clause_place = self.source.place(tail)
         elif tail.data == "guard":
             self._guard(draft, tail)
         else:
@@ -91,10 +94,11 @@ class PatternReader:
                 "`unless` takes one event",
                 code="guard_form",
                 place=self.source.place(body),
-                hint="write `unless X where ... between a and c`; several guards may stand one after the other",
+                hint="write `unless X between a and c`; several guards may stand one after the other",
             )
         names = [read_name(n) for n in window.children if isinstance(n, Tree)] if window is not None else []
         start, end = [*names, None, None][:2]
+        draft.clause_place = self.source.place(tree)
         draft.guards += (Guard(inner.node, start, end, place=self.source.place(tree)),)
 
     # A sequence: links, and the rule about a `within` at the very end.
@@ -164,7 +168,7 @@ class PatternReader:
                 raise PatternMistake(
                     "a part of a pattern cannot have `partition by` or `unless` of its own",
                     code="clause_inside",
-                    place=draft.node.place,
+                    place=draft.clause_place or draft.node.place,
                     hint="put it after the whole pattern",
                 )
 
@@ -175,21 +179,26 @@ class PatternReader:
                 f"`{mode.children[0]}` says how a step is reached from the one before; here is none before",
                 code="arrow_on_first_step",
                 place=self.source.place(mode),
+                hint="leave it out",
             )
         arrow = Arrow(str(mode.children[0]).lower()) if mode is not None else None
         draft = self.node(body)
         self._only_on_closures(draft.node)
         bound = self.duration(within.children[1]) if within is not None else None
+        draft.bound_place = self.source.place(within) if within is not None else None
         return Link(draft.node, arrow), bound, draft
 
     def _only_on_closures(self, node: Node) -> None:
         if isinstance(node, Closure) and node.min == _NO_CLOSURE:
-            what = "until" if node.until is not None else ".increasing / .decreasing"
+            what = "until"
+            if node.monotonic is not None:
+                what = ".increasing" if node.monotonic.rising else ".decreasing"
+            step = node.body.type if isinstance(node.body, Step) else "A"
             raise PatternMistake(
                 f"`{what}` belongs to a closure, and this step takes one event",
                 code="not_a_closure",
                 place=node.place,
-                hint="write `all` before the step",
+                hint=f"write `all {step}`, so that it takes every one",
             )
 
     def _bounded(self, link: Link, bound: int | None, index: int, draft: Draft) -> Link:
@@ -210,7 +219,7 @@ class PatternReader:
             raise PatternMistake(
                 "a `within` on the first step bounds nothing: there is no event before it",
                 code="bound_on_first_step",
-                place=node.place,
+                place=draft.bound_place,
                 hint="put it after the step it bounds, or at the end for the whole pattern",
             )
         return replace(link, within=bound)
@@ -277,19 +286,23 @@ class PatternReader:
     def _closure(self, body: Node, quantifier: Any, tree: Any) -> Closure:
         low, high = _QUANTIFIERS[quantifier.data](quantifier.children)
         if high is not None and (high < low or high == 0):
+            swapped = f"the smaller number comes first: {{{high},{low}}}"
             raise PatternMistake(
-                f"{{{low},{high}}} can never be reached",
+                f"{{{low},{high}}} can never be reached"
+                if high
+                else "a step that takes no event means nothing",
                 code="bad_bounds",
                 place=self.source.place(quantifier),
-                hint="the first number is the least, the second the most, and the most is at least 1",
+                hint=swapped if high else "write for example {1}, {0,3} or {2,}",
             )
         return Closure(body, low, high, place=self.source.place(tree))
 
     def _loop_details(self, node: Node, until: Any, monotonic: Any) -> Node:
-        """`until` and `.increasing` are read before the `all` around them: they wait in a closure without bounds."""
+        """`until` and `.increasing` are read before the `all` around them: they wait in an empty closure."""
         if until is None and monotonic is None:
             return node
-        closure = node if isinstance(node, Closure) else Closure(node, _NO_CLOSURE, None, place=node.place)
+        said = self.source.place(until if until is not None else monotonic)
+        closure = node if isinstance(node, Closure) else Closure(node, _NO_CLOSURE, None, place=said)
         if until is not None:
             closure = replace(closure, until=self.expr(until.children[-1]))
         if monotonic is not None:
@@ -341,7 +354,7 @@ class PatternReader:
                 wheres += (self.expr(suffix.children[-1]),)
             else:
                 raise PatternMistake(
-                    f"a group cannot have `{suffix.data if suffix.data != 'condition' else 'where'}`",
+                    f"a group cannot have {_SUFFIXES[suffix.data]}",
                     code="group_suffix",
                     place=self.source.place(suffix),
                     hint="name and test the steps inside it",
@@ -419,10 +432,9 @@ class PatternReader:
                 hint="write every (A -> B)",
             )
         inner = self.node(body)
-        if inner.every is not None:
-            self._no_every_inside([(Link(inner.node), None, inner)])
+        self._no_every_inside([(Link(inner.node), None, inner)])
         kind = Every.FIRST if keep is not None else Every.LATEST
-        return replace(inner, every=kind, plain_group=False)
+        return replace(inner, node=replace(inner.node, place=place), every=kind, plain_group=False)
 
     def _named_pattern(self, name: str, tree: Any, quantifier: Any, suffixes: list[Any]) -> Draft:
         """A pattern used by name: alone it keeps its clauses; as a part, only its steps and its bound."""
@@ -480,6 +492,8 @@ def _operator_name(tree: Any) -> str:
 def _quantified(group: Any) -> bool:
     return any(isinstance(c, Tree) and c.data in _QUANTIFIERS for c in group.children)
 
+
+_SUFFIXES = {"alias": "a name", "condition": "a `where` when it is counted", "until": "an `until`"}
 
 _QUANTIFIERS: dict[str, Any] = {
     "plus": lambda c: (1, None),

@@ -7,7 +7,7 @@ from typing import Any
 
 from lark import Tree
 
-from cepheid.errors import PatternMistake, nearest
+from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.lang.expressions import read_name
 from cepheid.lang.operators import apply_operator, read_operator
 from cepheid.lang.patterns import PatternReader
@@ -81,7 +81,7 @@ class _NamedPatterns(dict[str, Pattern]):
                 f"pattern `{name}` is made of itself ({chain})",
                 code="pattern_cycle",
                 place=self._source.place(tree.children[1]),
-                hint="an event type of that name needs another name for the pattern",
+                hint=f"if `{name}` is an event type there, give the pattern another name",
             )
         self._open.append(name)
         stream = _unresolved(name, tree.children[2], self._source, self)
@@ -95,9 +95,17 @@ class _NamedPatterns(dict[str, Pattern]):
             raise PatternMistake(
                 "a pattern has no output of its own",
                 code="emit_in_pattern",
-                place=self._source.place(tree.children[1]),
+                place=self._output_place(tree),
                 hint=f"write `stream {stream.name} = {stream.name} .emit(...)`",
             )
+
+    def _output_place(self, tree: Any) -> Place | None:
+        operators = (t for t in tree.iter_subtrees_topdown() if t.data == "op")
+        output = (t for t in operators if t.children[0].strip(". (") in _OUTPUT)
+        return self._source.place(next(output, tree.children[1]))
+
+
+_OUTPUT = ("emit", "trend_aggregate", "forecast")
 
 
 def _no_name_twice(kind: str, trees: list[Any], source: Source) -> None:
@@ -119,7 +127,16 @@ def _name(tree: Any) -> str:
 
 
 def _event(tree: Any, source: Source) -> EventType:
-    fields = tuple(_field(f, source) for f in tree.children[2:] if isinstance(f, Tree))
+    trees = [f for f in tree.children[2:] if isinstance(f, Tree)]
+    fields = tuple(_field(f, source) for f in trees)
+    for i, (name, _) in enumerate(fields):
+        if name in dict(fields[:i]):
+            raise PatternMistake(
+                f"`{_name(tree)}` has two fields called `{name}`",
+                code="duplicate_field",
+                place=source.place(trees[i].children[0]),
+                hint="leave one of them out",
+            )
     return EventType(_name(tree), fields, place=source.place(tree))
 
 

@@ -1,4 +1,4 @@
-"""Names to what they mean: `a.x` is a field of step `a`, `x` a field of the event at hand or a partition column."""
+"""Names to what they mean: `a.x` a field of step `a`, `x` one of the event at hand or a partition column."""
 
 from __future__ import annotations
 
@@ -32,18 +32,20 @@ def resolve_stream(stream: Stream) -> Stream:
     keys = tuple(column_name(e) for e in pattern.partition_by)
     outputs = stream.outputs
     if outputs is not None:
-        outputs = tuple(Output(o.name, _over_match(o.expr, names, keys)) for o in outputs)
+        absent = _absent_names(pattern)
+        outputs = tuple(Output(o.name, _over_match(o.expr, names, keys, absent)) for o in outputs)
     return replace(stream, pattern=resolve_pattern(pattern), outputs=outputs)
 
 
 def resolve_pattern(pattern: Pattern) -> Pattern:
     names = set(list_aliases(pattern.root))
     keys = tuple(column_name(e) for e in pattern.partition_by)
-    scope = names | _absent_names(pattern)
+    absent = _absent_names(pattern)
+    scope = names | absent
     return replace(
         pattern,
         root=_node(pattern.root, scope),
-        where=None if pattern.where is None else _over_match(pattern.where, names, keys),
+        where=None if pattern.where is None else _over_match(pattern.where, names, keys, absent),
         guards=tuple(_guard(g, names) for g in pattern.guards),
         partition_by=tuple(_over_event(e, set()) for e in pattern.partition_by),
     )
@@ -95,11 +97,12 @@ def _over_event(expr: Expr, names: set[str]) -> Expr:
     return rewrite(expr, change)
 
 
-def _over_match(expr: Expr, names: set[str], keys: tuple[str, ...]) -> Expr:
+def _over_match(expr: Expr, names: set[str], keys: tuple[str, ...], absent: set[str]) -> Expr:
     """Bare names are partition columns; everything else says which step it means."""
 
     def change(node: Expr) -> Expr | None:
         if isinstance(node, Field) and node.alias is None:
+            _not_absent(node, absent - names)
             return _match_field(node, names, keys)
         _known_alias(node, names)
         return None
@@ -123,6 +126,16 @@ def _match_field(node: Field, names: set[str], keys: tuple[str, ...]) -> Expr:
         place=node.place,
         hint=f"write {min(names)}.{head}" if names else "name the steps: `A as a`, then a." + head,
     )
+
+
+def _not_absent(node: Field, absent: set[str]) -> None:
+    if node.path[0] in absent:
+        raise PatternMistake(
+            f"`{node.path[0]}` stands under a NOT: there is no such event to look at",
+            code="unknown_alias",
+            place=node.place,
+            hint="only the condition of that NOT itself can name it",
+        )
 
 
 def _known_alias(node: Expr, names: set[str]) -> None:

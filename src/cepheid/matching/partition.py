@@ -12,6 +12,7 @@ from cepheid.matching.emission import distinct, in_order, maximal
 from cepheid.matching.evaluate import Moment
 from cepheid.matching.found import Findings, Match, Pending, Timeout
 from cepheid.matching.ids import key_text, match_id, text_word
+from cepheid.matching.keys import lookup_key
 from cepheid.matching.moves import Moves
 from cepheid.matching.run import Run, Taken
 from cepheid.matching.skip import resume_after
@@ -45,7 +46,7 @@ class Partition:
         self.moves = Moves(plan, tests, key)
         self.tests = tests
         self.listener = listener
-        self.identity = (text_word(plan.identity), text_word(key_text(key)))
+        self.identity = (text_word(plan.identity), text_word(key_text(lookup_key(key, plan.inferred_key))))
         self.runs: list[Run] = []
         self.index = 0  # of the last event seen
         self.time: int | None = None  # of the last event that was not late

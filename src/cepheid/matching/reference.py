@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from cepheid.matching.counting import CountingPartition
 from cepheid.matching.every import EveryPartition
 from cepheid.matching.evaluate import Moment, compile_value
 from cepheid.matching.found import Findings, merged
+from cepheid.matching.keys import lookup_key
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.partition import Partition
 from cepheid.matching.snapshot import EventTable, pack, read_events, read_run, run_row, unpack
@@ -20,6 +21,8 @@ from cepheid.pattern.event import Event
 from cepheid.pattern.model import Selection
 from cepheid.plan.plan import Plan
 
+Key = tuple[Hashable, ...]
+
 
 class ReferenceMatcher:
     """One plan, all its partitions, one clock."""
@@ -29,8 +32,8 @@ class ReferenceMatcher:
         self.listener = listener
         self.tests = PlanTests(plan)
         self.key_of = [compile_value(e) for e in plan.key]
-        self.partitions: dict[tuple[Any, ...], Partition] = {}
-        self.deadlines: list[tuple[int, int, tuple[Any, ...]]] = []  # a heap; entries may be out of date
+        self.partitions: dict[Key, Partition] = {}
+        self.deadlines: list[tuple[int, int, Key]] = []  # a heap; entries may be out of date
         self.tie = 0
         self.evicted = 0
 
@@ -67,19 +70,20 @@ class ReferenceMatcher:
         return merged(found)
 
     def _on_event(self, event: Event) -> Findings:
-        key = self._key(event)
+        values = self._values(event)
+        key = lookup_key(values, self.plan.inferred_key)
         partition = self.partitions.get(key)
         if partition is None:
-            partition = self.partitions[key] = self._new_partition(key)
+            partition = self.partitions[key] = self._new_partition(values)
         found = partition.on_event(event)
         self._schedule(key, partition, event.time)
         return found
 
-    def _key(self, event: Event) -> tuple[Any, ...]:
+    def _values(self, event: Event) -> tuple[Any, ...]:
         moment = Moment(event, {})
-        return tuple(_as_key(value(moment)) for value in self.key_of)
+        return tuple(value(moment) for value in self.key_of)
 
-    def _schedule(self, key: tuple[Any, ...], partition: Partition, now: int) -> None:
+    def _schedule(self, key: Key, partition: Partition, now: int) -> None:
         """Look at the partition again when its next deadline has passed, or, with nothing open, its last time."""
         if partition.idle and partition.time is not None and partition.time < now:
             self.evicted += partition.evicted
@@ -95,10 +99,10 @@ class ReferenceMatcher:
         events = EventTable(self.plan.needed)
         runs: list[dict[str, Any]] = []
         partitions = []
-        for number, (key, partition) in enumerate(self.partitions.items()):
+        for number, partition in enumerate(self.partitions.values()):
             runs += [run_row(r, number, "open", events) for r in partition.runs]
             runs += [run_row(r, number, "furthest", events) for r in partition.furthest.values()]
-            partitions.append({"key": dump(key), "state": dump(partition.extra_state(events))})
+            partitions.append({"key": dump(partition.key), "state": dump(partition.extra_state(events))})
         return pack(self.plan.identity, events, runs, partitions)
 
     def restore(self, state: bytes) -> None:
@@ -111,7 +115,7 @@ class ReferenceMatcher:
             partition = self._new_partition(load(row["key"]))
             partition.restore_extra(load(row["state"]), events)
             restored.append(partition)
-            self.partitions[partition.key] = partition
+            self.partitions[self._lookup(partition)] = partition
         for row in tables["runs"].to_pylist():
             partition, run = restored[row["partition"]], read_run(row, events, aliases)
             if row["role"] == "open":
@@ -119,9 +123,12 @@ class ReferenceMatcher:
             else:
                 partition.furthest[run.start] = run
         for partition in restored:
-            self._schedule(partition.key, partition, partition.time or 0)
+            self._schedule(self._lookup(partition), partition, partition.time or 0)
 
-    def _new_partition(self, key: tuple[Any, ...]) -> Partition:
+    def _lookup(self, partition: Partition) -> Key:
+        return lookup_key(partition.key, self.plan.inferred_key)
+
+    def _new_partition(self, values: tuple[Any, ...]) -> Partition:
         kind: type[Partition] = Partition
         if self.plan.counting:
             kind = CountingPartition
@@ -129,9 +136,4 @@ class ReferenceMatcher:
             kind = EveryPartition
         elif self.plan.pattern.selection is Selection.STNM:
             kind = NextMatchPartition
-        return kind(self.plan, self.tests, key, self.listener)
-
-
-def _as_key(value: Any) -> Any:
-    """Lists cannot be keys of a dictionary; everything else is itself."""
-    return tuple(value) if isinstance(value, list) else value
+        return kind(self.plan, self.tests, values, self.listener)

@@ -158,7 +158,7 @@ def _unknown_alias(name: str, scope: Scope, place: Place | None, otherwise: str 
         f"no step is called `{name}`",
         code="unknown_alias",
         place=place,
-        hint=nearest(name, set(scope.aliases)) or otherwise or listed,
+        hint=nearest(name, set(scope.aliases)) or (f"{listed}; {otherwise}" if otherwise else listed),
     )
 
 

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
 
-from cepheid.errors import PatternMistake
 from cepheid.pattern.expr import Binary, Expr, Field, conjunction, conjuncts
 from cepheid.pattern.model import Closure, Emission, Node, Pattern, Step, walk_nodes
 from cepheid.plan.tree import map_nodes
 
 
 def desugar_monotonic(pattern: Pattern) -> Pattern:
-    """`all T.increasing(p) as r` becomes `all T[p > r.p] as r`, and the emission `longest` unless one was said."""
+    """`all T.increasing(p) as r` becomes `all T[p > r.p] as r`; emission `longest` unless one was said."""
     if not any(isinstance(n, Closure) and n.monotonic for n in walk_nodes(pattern.root)):
         return pattern
     emission = pattern.emission or Emission.LONGEST
@@ -25,15 +24,9 @@ def desugar_monotonic(pattern: Pattern) -> Pattern:
 def _desugar(node: Node, numbers: Iterator[int]) -> Node:
     if not isinstance(node, Closure) or node.monotonic is None:
         return node
-    if not isinstance(node.body, Step):
-        raise PatternMistake(
-            "`.increasing` and `.decreasing` belong to the closure of one event",
-            code="not_a_closure",
-            place=node.place,
-            hint="put it on the step inside the group",
-        )
-    # Without a name of its own the step gets one no user can write; it is not a column of the answer. Numbered:
-    # two closures of one name would be compared with each other's events.
+    assert isinstance(node.body, Step)  # validation refuses it on a group
+    # Without a name of its own the step gets one no user can write; it is not a column of the answer.
+    # Numbered: two closures of one name would be compared with each other's events.
     alias = node.body.alias or f"${next(numbers)}"
     path = node.monotonic.path
     op = ">" if node.monotonic.rising else "<"

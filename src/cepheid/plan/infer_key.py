@@ -26,8 +26,8 @@ from cepheid.pattern.model import (
 def infer_key(pattern: Pattern) -> tuple[Expr, ...]:
     """The key of a pattern that names none: a field `f` such that every step demands `f == other.f`.
 
-    The tests stay in place, so a null never matches a null. Refused where neighbours, the closing of closures or
-    other runs' matches count: there a partition would be another meaning.
+    The tests stay in place, so a null never matches a null. Refused where neighbours, the closing of closures
+    or other runs' matches count: there a partition would be another meaning.
     """
     if pattern.partition_by or not _safe(pattern):
         return ()
@@ -82,9 +82,10 @@ def _candidates(steps: list[Step], anchor: Step, lists: frozenset[str]) -> Itera
 
 def _equalities(step: Step) -> Iterator[tuple[Field, Field]]:
     for part in conjuncts(step.where):
-        if isinstance(part, Binary) and part.op == "==":
-            if isinstance(part.left, Field) and isinstance(part.right, Field):
-                yield part.left, part.right
+        if not isinstance(part, Binary) or part.op != "==":
+            continue
+        if isinstance(part.left, Field) and isinstance(part.right, Field):
+            yield part.left, part.right
 
 
 def _is_own(here: Field, step: Step, lists: frozenset[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from cepheid.errors import PatternMistake, Place, nearest
@@ -11,6 +12,7 @@ from cepheid.pattern.model import (
     And,
     Closure,
     Guard,
+    Monotonic,
     Node,
     Or,
     Pattern,
@@ -45,7 +47,7 @@ def _every(pattern: Pattern) -> None:
         raise PatternMistake(
             "`every` cannot be strict",
             code="every_strict",
-            place=pattern.place,
+            place=pattern.place and pattern.place.find(r"\.\s*strict\s*\(\s*\)"),
             hint="leave out .strict(), or leave out `every`",
         )
 
@@ -137,7 +139,7 @@ def _names_in(node: Node) -> dict[str, Step]:
                 raise PatternMistake(
                     f"two steps are called `{name}`",
                     code="duplicate_alias",
-                    place=step.place,
+                    place=step.place and step.place.find(rf"\bas\s+{name}\b|\b{name}\s*=(?!=)"),
                     hint="give one of them another name",
                 )
             seen[name] = step
@@ -151,9 +153,9 @@ def _skip(pattern: Pattern) -> None:
     names = list_aliases(pattern.root)
     if skip.alias not in names:
         raise PatternMistake(
-            f"skip goes to `{skip.alias}`, but no step is called so",
+            f"no step is called `{skip.alias}`",
             code="unknown_alias",
-            place=pattern.place,
+            place=pattern.place and pattern.place.find(rf"to_\w+\s*\(\s*{skip.alias}\s*\)"),
             hint=nearest(skip.alias, list(names)) or "the names here are " + ", ".join(names),
         )
     first = pattern.root.links[0].node if isinstance(pattern.root, Sequence) else pattern.root
@@ -161,7 +163,7 @@ def _skip(pattern: Pattern) -> None:
         raise PatternMistake(
             f"skip(to_first({skip.alias})) would go on at the match's own first event",
             code="skip_target",
-            place=pattern.place,
+            place=pattern.place and pattern.place.find(r"to_first\s*\([^)]*\)"),
             hint="skip to a later step, or use to_next",
         )
 
@@ -202,11 +204,24 @@ class _Names:
     def _closure(self, node: Closure, bound: frozenset[str], inside: frozenset[str]) -> frozenset[str]:
         own = frozenset(list_aliases(node.body)) if not node.single else frozenset()
         after = self._walk(node.body, bound, inside | own)
+        if node.monotonic is not None:
+            self._monotonic(node, node.monotonic)
         if node.until is not None:
             # Any event may be the one that closes it, so nothing is known of its fields.
             scope = Scope(UNKNOWN, None, self._of(after | own), self.keys)
             check_condition(node.until, scope)
         return after
+
+    def _monotonic(self, node: Closure, monotonic: Monotonic) -> None:
+        if node.max == 1 or not isinstance(node.body, Step):
+            raise PatternMistake(
+                "`.increasing` and `.decreasing` compare the events of a closure with each other",
+                code="not_a_closure",
+                place=node.place,
+                hint="put it on the closure of one event: `all T.increasing(f) as x`",
+            )
+        scope = Scope(self._type(node.body), node.body.type, {}, self.keys)
+        infer(Field(None, monotonic.path, place=node.place), scope)
 
     def _sequence(self, node: Sequence, bound: frozenset[str], inside: frozenset[str]) -> frozenset[str]:
         taken = False
@@ -242,7 +257,7 @@ class _Names:
                 raise PatternMistake(
                     f"no step is called `{name}`",
                     code="unknown_alias",
-                    place=guard.place,
+                    place=_at_name(guard.place, name),
                     hint=nearest(name, list(self.all)) or "the names here are " + ", ".join(self.all),
                 )
         if guard.step.where is not None:
@@ -253,12 +268,24 @@ class _Names:
 
     def _bound_yet(self, where: Expr, names: frozenset[str], place: Place | None) -> None:
         for name in sorted(aliases_in(where) - names):
+            if name not in self.all:
+                raise PatternMistake(
+                    f"`{name}` stands under a NOT: there is no such event to look at",
+                    code="not_bound_yet",
+                    place=_place_of(where, name) or place,
+                    hint="only the condition of that NOT itself can name it",
+                )
             raise PatternMistake(
                 f"`{name}` is not bound yet here",
                 code="not_bound_yet",
                 place=_place_of(where, name) or place,
                 hint="a step can look at the steps before it; put the condition on the later step, or in .where(...)",
             )
+
+
+def _at_name(place: Place | None, name: str) -> Place | None:
+    """The word itself inside the part of the text it stands in."""
+    return None if place is None else place.find(rf"\b{re.escape(name)}\b")
 
 
 def _names_ahead(node: Sequence, index: int) -> frozenset[str]:

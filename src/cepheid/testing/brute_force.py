@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any
 
 from cepheid.pattern.event import Event
-from cepheid.pattern.expr import Binary, Expr, Field, Literal, aliases_in, conjuncts
+from cepheid.pattern.expr import Binary, Expr, Field, Literal, aliases_in, conjuncts, walk
 from cepheid.pattern.model import (
     Absence,
     And,
@@ -31,6 +31,7 @@ from cepheid.pattern.model import (
     SkipTo,
     Step,
     list_aliases,
+    walk_nodes,
 )
 from cepheid.pattern.model import Sequence as Links
 
@@ -107,10 +108,6 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-class _NotTested(Exception):
-    """The conjunct speaks of an event captured before, and there is none."""
-
-
 def _value(expr: Expr, event: Event, look: Callable[[str], Event | None]) -> Any:
     """SQL's three-valued logic over the few forms the oracle knows; None is unknown."""
     if isinstance(expr, Literal):
@@ -141,7 +138,8 @@ class _Laid:
         self.events = events
         root = pattern.root
         self.links = root.links if isinstance(root, Links) else (Link(root),)
-        self.emission = pattern.emission or (Emission.LONGEST if pattern.every else Emission.EACH)
+        rises = any(isinstance(n, Closure) and n.monotonic for n in walk_nodes(root))
+        self.emission = pattern.emission or (Emission.LONGEST if pattern.every or rises else Emission.EACH)
         self.aliases = list_aliases(root)
         self.end = events[-1].time if events else 0
 
@@ -236,24 +234,24 @@ class _Laid:
             return False
         return all(_value(c, event, look) is True for c in conjuncts(step.where))
 
-    def closure_satisfies(self, step: Step, event: Event, way: Way) -> bool:
+    def closure_satisfies(self, node: Closure, step: Step, event: Event, way: Way) -> bool:
         """`b.f` in the closure's own condition is the event captured before; before the first, the step before."""
-        binds = self.binds(way)
+        binds, monotonic = self.binds(way), node.monotonic
+        before = {**binds, step.alias: binds.get(step.alias or "") or tuple(self.events[t.at] for t in way[-1:])}
 
         def look(alias: str) -> Event | None:
-            if alias != step.alias or binds.get(alias):
-                return binds[alias][-1] if binds.get(alias) else None
-            if not way:
-                raise _NotTested
-            return self.events[way[-1].at]
+            return before[alias][-1] if before.get(alias) else None
 
-        def holds(conjunct: Expr) -> bool:
-            try:
-                return _value(conjunct, event, look) is True
-            except _NotTested:
-                return True
+        def tested(conjunct: Expr) -> bool:
+            own = [f for f in walk(conjunct) if isinstance(f, Field) and f.alias == step.alias is not None]
+            captured = look(step.alias or "")
+            return all(captured is not None and f.path[0] in captured.fields for f in own)
 
-        return step.type == event.type and all(holds(c) for c in conjuncts(step.where))
+        tests = list(conjuncts(step.where))
+        if monotonic is not None:
+            rise = ">" if monotonic.rising else "<"
+            tests.append(Binary(rise, Field(None, monotonic.path), Field(step.alias, monotonic.path)))
+        return step.type == event.type and all(_value(c, event, look) is True for c in tests if tested(c))
 
     def where_holds(self, way: Way) -> bool:
         """The conjuncts of the pattern's own `where` that the last take settles (over single steps only)."""
@@ -306,7 +304,7 @@ class _Laid:
         step = self.step(target)
         taken = (*way, Take(target.link, target.operand, at))
         if isinstance(node, Closure):
-            fits = self.closure_satisfies(step, event, way)
+            fits = self.closure_satisfies(node, step, event, way)
         else:
             fits = self.satisfies(step, event, self.binds(way))
         if not fits or not self.where_holds(taken):
@@ -322,12 +320,19 @@ class _Laid:
             if any(self.violates(a, way, between) for a in target.passed):
                 return False
         if isinstance(node, Closure):
-            if node.gap is not None and event.time - self.events[last].time > node.gap:
+            gap = self.gap(target.link)
+            if gap is not None and event.time - self.events[last].time > gap:
                 return False
             return not target.goes_on or not self.stopped(node, way, at)
         before = [t for t in way if t.link != target.link]
         bounded = link.within is not None and bool(before)
         return not bounded or event.time - self.events[before[-1].at].time <= (link.within or 0)
+
+    def gap(self, link: int) -> int | None:
+        """On a closure a bound is for every gap, the one to the event before it included."""
+        node = self.node(link)
+        own = node.gap if isinstance(node, Closure) else None
+        return self.links[link].within if own is None else own
 
     def in_reach(self, way: Way, target: Target, at: int) -> bool:
         node = self.node(target.link)
@@ -397,9 +402,9 @@ class _Laid:
         ends = []
         if self.pattern.within is not None:
             ends.append(self.events[way[0].at].time + self.pattern.within)
-        node = self.node(way[-1].link)
-        if isinstance(node, Closure) and node.gap is not None:
-            ends.append(self.events[way[-1].at].time + node.gap)
+        gap = self.gap(len(self.links) - 1)
+        if gap is not None:
+            ends.append(self.events[way[-1].at].time + gap)
         return min(ends, default=None)
 
     def absence_end(self, way: Way, absences: tuple[Absence, ...]) -> int | None:
@@ -433,6 +438,8 @@ def _ways(laid: _Laid, full: Way = ()) -> Iterator[Way]:
     for target in laid.targets(full)[0]:
         start = full[-1].at + 1 if full else 0
         for kept in [full] if target.goes_on or not full else laid.prefixes(full):
+            if any(_moved_on(laid, kept, at) for at in range(kept[-1].at + 1 if full else 0, start)):
+                continue
             for at in range(start, len(laid.events)):
                 if full and laid.guarded(full, at):
                     break
@@ -440,6 +447,20 @@ def _ways(laid: _Laid, full: Way = ()) -> Iterator[Way]:
                     yield from _ways(laid, (*kept, Take(target.link, target.operand, at)))
                 if full and not laid.may_stay(full, None if target.goes_on else kept, at):
                     break
+                if full and _waits(laid, full) and laid.closes(full, target, at):
+                    break  # complete, and it takes no more
+
+
+def _moved_on(laid: _Laid, kept: Way, at: int) -> bool:
+    """Would a run that left its closure with this prefix have moved on with an event the closure captured later?"""
+    targets = [t for t in laid.targets(kept)[0] if not t.goes_on]
+    return any(laid.forced(kept, t) and laid.can_take(kept, t, at) for t in targets)
+
+
+def _waits(laid: _Laid, way: Way) -> bool:
+    """Is it complete but for a closure at the end, which is still open (`longest`)?"""
+    targets, absences = laid.targets(way)
+    return laid.emission is Emission.LONGEST and absences == () and bool(targets)
 
 
 def _completions(laid: _Laid) -> Iterator[Complete]:
@@ -450,7 +471,7 @@ def _completions(laid: _Laid) -> Iterator[Complete]:
         if absences:
             for kept in laid.prefixes(full):
                 yield from _absent(laid, full, kept, absences)
-        elif laid.emission is Emission.LONGEST and targets:
+        elif _waits(laid, full):
             yield from _closed(laid, full, targets)
         else:
             yield Complete((full[-1].at, 1, 0), full)
@@ -462,6 +483,8 @@ def _absent(laid: _Laid, full: Way, kept: Way, absences: tuple[Absence, ...]) ->
     only_next = all(a.next for a in absences)
     if only_next and isinstance(laid.node(full[-1].link), Closure):
         raise Undecided("NOT next at the end after a closure")
+    if any(_moved_on(laid, kept, at) for at in range(kept[-1].at + 1, full[-1].at + 1)):
+        return
     for at in range(full[-1].at + 1, len(laid.events)):
         if deadline is not None and laid.events[at].time > deadline:
             break
@@ -533,7 +556,10 @@ def _reach(laid: _Laid, way: Way) -> int:
     places = [t.at for t in way if laid.step(t).alias == skip.alias]
     if not places:
         raise Undecided("skip to a step that took no part")
-    return places[0] if skip.to is SkipTo.TO_FIRST else places[-1]
+    place = places[0] if skip.to is SkipTo.TO_FIRST else places[-1]
+    if place == way[0].at:
+        raise Undecided("skip to the match's own first event is an error")
+    return place
 
 
 # --- stnm ----------------------------------------------------------------------------------------------------
@@ -554,6 +580,8 @@ class _Stnm:
     anew, over the events that no other run's match has used."""
 
     def __init__(self, laid: _Laid) -> None:
+        if laid.emission is Emission.SUBSETS or any(a.arrow not in (None, Arrow.FIRST) for a in laid.links):
+            raise Undecided("stnm with subsets, or with an arrow that forks or must be next")
         self.laid = laid
         self.used: dict[int, int] = {}  # event -> the start whose match used it
         self.dead: set[int] = set()
@@ -581,7 +609,8 @@ class _Stnm:
             due = []
             for start in self.open_starts(n):
                 path = self.path(start, n)
-                if path is not None and path.deadline is not None and path.deadline < now:
+                waiting = path is not None and path.way not in self.emitted
+                if path is not None and waiting and path.deadline is not None and path.deadline < now:
                     due.append((path.deadline, start, path.way))
             if not due:
                 return
@@ -615,7 +644,9 @@ class _Stnm:
             if start not in self.open_starts(n):
                 continue
             path = self.path(start, n)
-            if path is not None and not path.killed and self.waits_to_close(path.way):
+            if path is None or path.killed or path.way in self.emitted:
+                continue
+            if _waits(self.laid, path.way):
                 self.finished.add(start)
                 self.emit(start, (n, 1, 0), [path.way])
 
@@ -668,10 +699,6 @@ class _Stnm:
         later = [i for i in range(way[-1].at + 1, len(self.laid.events)) if self.laid.events[i].time <= deadline]
         return any(self.laid.violates(a, way, i) for a in absences for i in later)
 
-    def waits_to_close(self, way: Way) -> bool:
-        targets, absences = self.laid.targets(way)
-        return absences == () and self.laid.emission is Emission.LONGEST and bool(targets)
-
     def path(self, start: int, n: int) -> _Path | None:
         """The run of a start over the first n events; None if it does not start."""
         laid = self.laid
@@ -692,7 +719,7 @@ class _Stnm:
                 way = (*way, Take(chosen.link, chosen.operand, at))
                 if self.is_complete(way):
                     complete.append(way)
-            elif self.waits_to_close(way):
+            elif _waits(self.laid, way):
                 target = laid.targets(way)[0][0]
                 if laid.closes(way, target, at) and self.used.get(at, start) == start:
                     return _Path(way, (*complete, way))
@@ -701,13 +728,13 @@ class _Stnm:
         return _Path(way, tuple(complete), deadline=self.deadline(way))
 
     def is_complete(self, way: Way) -> bool:
-        return self.laid.targets(way)[1] == () and not self.waits_to_close(way)
+        return self.laid.targets(way)[1] == () and not _waits(self.laid, way)
 
     def deadline(self, way: Way) -> int | None:
         _, absences = self.laid.targets(way)
         if absences:
             return self.laid.absence_end(way, absences)
-        return self.laid.window_end(way) if self.waits_to_close(way) else None
+        return self.laid.window_end(way) if _waits(self.laid, way) else None
 
     def all_stopped(self, way: Way, at: int) -> bool:
         """Has a violation since the last event closed every way forward?"""
@@ -740,6 +767,8 @@ class _Stnm:
 def _every(laid: _Laid) -> list[Complete]:
     """One run; while it holds only the first step a newer start takes its place (`every first`: it does not)."""
     first = laid.node(0)
+    if isinstance(laid.links[-1].node, Absence):
+        raise Undecided("every with an absence at the end")
     most = first.max if isinstance(first, Closure) else 1
     within = laid.pattern.within
     held: Way = ()

@@ -1,8 +1,8 @@
 """Hypothesis strategies: small patterns, as text, and small inputs. `hypothesis` is needed only here.
 
 >>> from hypothesis import given
->>> @given(queries("closures"), events())
-... def test_my_engine(query, given_events): ...
+>>> @given(cases("closures"))
+... def test_my_engine(case): ...
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from cepheid.lang.parser import parse_query
 from cepheid.pattern.event import Event
+from cepheid.pattern.model import steps_of
 from cepheid.pattern.times import from_microseconds
 
 SECOND = 1_000_000
@@ -66,28 +68,49 @@ FAMILIES: dict[str, Shape] = {
 
 
 def events(
-    max_size: int = 7, types: tuple[str, ...] = TYPES, gaps: tuple[int, ...] = (0, 1, 1, 2, 3)
+    max_size: int = 7, types: tuple[str, ...] = TYPES, gaps: tuple[int, ...] = (0, 1, 1, 2)
 ) -> st.SearchStrategy[list[Event]]:
-    """Events in order, some at one time, with small fields `v` and `k` (which may be null) and a label `id`."""
+    """Events in order, some at one time, with small fields `v` and `k` (`v` may be null) and a label `id`."""
 
     @st.composite
     def build(draw: Draw) -> list[Event]:
-        found: list[Event] = []
-        time = 0
-        for i in range(draw(st.integers(1, max_size))):
-            kind = draw(st.sampled_from(types))
-            time += draw(st.sampled_from(gaps)) * SECOND if i else 0
-            fields = {
-                "type": kind,
-                "time": from_microseconds(time),
-                "id": f"{kind}{i + 1}",
-                "v": draw(st.sampled_from((0, 1, 2, 3, None))),
-                "k": draw(st.sampled_from((1, 1, 2))),
-            }
-            found.append(Event(kind, time, fields, seq=i))
-        return found
+        kinds = draw(st.lists(st.sampled_from(types), min_size=1, max_size=max_size))
+        return _events(draw, kinds, gaps)
 
     return build()
+
+
+def cases(family: str | Shape, max_size: int = 7) -> st.SearchStrategy[tuple[str, list[Event]]]:
+    """A pattern with an input that has a chance to match it: the types of its steps in order, and others between."""
+
+    @st.composite
+    def build(draw: Draw) -> tuple[str, list[Event]]:
+        query = draw(queries(family))
+        root = parse_query(query, "query").streams[-1].pattern.root
+        kinds: list[str] = []
+        for step in steps_of(root):
+            kinds += [step.type] * draw(st.sampled_from((1, 1, 1, 2, 2, 0)))
+        for _ in range(draw(st.integers(0, 4))):
+            kinds.insert(draw(st.integers(0, len(kinds))), draw(st.sampled_from(TYPES)))
+        return query, _events(draw, (kinds or ["A"])[:max_size], (0, 1, 1, 2))
+
+    return build()
+
+
+def _events(draw: Draw, kinds: list[str], gaps: tuple[int, ...]) -> list[Event]:
+    found: list[Event] = []
+    time = 0
+    for i, kind in enumerate(kinds):
+        time += draw(st.sampled_from(gaps)) * SECOND if i else 0
+        fields = {
+            "type": kind,
+            "time": from_microseconds(time),
+            "id": f"{kind}{i + 1}",
+            "v": draw(st.sampled_from((1, 2, 0, 3, None))),
+            "k": draw(st.sampled_from((1, 1, 2))),
+        }
+        found.append(Event(kind, time, fields, seq=i))
+    return found
 
 
 def queries(family: str | Shape) -> st.SearchStrategy[str]:
@@ -165,7 +188,7 @@ class _Writer:
         arrow = ""
         if shape.arrows and i and self.chance(4):
             arrow = self.pick(["any ", "first "] if closure or after_optional else ["any ", "first ", "next "])
-        own = self.condition(self.settled, 2)
+        own = self.condition(self.settled, 3)
         if not closure:
             bound = self.bound(i, last)
             self.singles.append(alias)
@@ -207,7 +230,7 @@ class _Writer:
         return f" within {self.seconds()}"
 
     def seconds(self) -> str:
-        return f"{self.draw(st.integers(1, 5))}s"
+        return f"{self.draw(st.integers(1, 6))}s"
 
     def condition(self, names: list[str], one_in: int) -> str:
         if not self.chance(one_in):
@@ -215,7 +238,7 @@ class _Writer:
         if names and self.chance(2):
             f = self.pick("vk")
             return f"[{f} {self.pick(['==', '>', '<=', '!=']) if f == 'v' else '=='} {self.pick(names)}.{f}]"
-        return f"[v {self.pick(['==', '>', '<=', '>='])} {self.draw(st.integers(0, 2))}]"
+        return f"[v {self.pick(['>=', '<=', '>', '=='])} {self.draw(st.integers(0, 2))}]"
 
     # -- absences, guards, the rest
 
@@ -250,6 +273,7 @@ class _Writer:
         if not self.shape.skips or trailing or not self.chance(4):
             return ""
         kinds = ["to_next", "past_last"]
-        if self.singles:
-            kinds += [f"to_first({self.pick(self.singles)})", f"to_last({self.pick(self.singles)})"]
+        later = [s for s in self.singles if s != "a"]
+        if later:
+            kinds += [f"to_first({self.pick(later)})", f"to_last({self.pick(later)})"]
         return f".skip({self.pick(kinds)})"

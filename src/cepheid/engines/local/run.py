@@ -10,7 +10,7 @@ from typing import Any
 
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.frames import build_frame
-from cepheid.engines.local.sources import BadRow, Source, open_source
+from cepheid.engines.local.sources import BATCH, BadRow, Source, open_source
 from cepheid.engines.local.times import to_microseconds
 from cepheid.engines.program import Program, compile, declarations_of
 from cepheid.engines.session import Found, Session
@@ -55,6 +55,7 @@ class Options:
     now: int | None = None
     lateness: Lateness | None = None  # None: the input is sorted as a whole, nothing is late
     bad_rows: str = "fail"
+    batch_size: int = BATCH  # how many events are read before what they made certain is given
 
 
 class Job:
@@ -72,7 +73,9 @@ class Job:
         declarations = _partitioned(declarations_of(query, source_name), options.partition_by)
         columns = replace(options.columns, plain_type=_plain_type(declarations))
         self.options = options
-        self.source: Source = open_source(events, columns, bad_rows=options.bad_rows, on_bad=on_bad)
+        self.source: Source = open_source(
+            events, columns, bad_rows=options.bad_rows, on_bad=on_bad, batch_size=options.batch_size
+        )
         self.program: Program = compile(declarations, self.source.schema, source_name)
         self.session = Session(self.program, options.lateness, listener=listener)
         self.seen = FieldsSeen([s.plan for s in self.program]) if self.source.schema is None else None

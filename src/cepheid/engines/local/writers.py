@@ -57,7 +57,7 @@ def _write_csv(table: pa.Table, file: IO[str]) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(table.column_names)
     for row in _rows(table):
-        writer.writerow([_text(value) for value in row.values()])
+        writer.writerow([cell_text(value) for value in row.values()])
 
 
 def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
@@ -75,7 +75,7 @@ def _write_rich(table: pa.Table, file: IO[str]) -> None:
     for column in table.schema:
         shown.add_column(Text(column.name), justify="right" if _is_number(column.type) else "left")
     for row in _rows(table):
-        shown.add_row(*(Text(_text(value)) for value in row.values()))
+        shown.add_row(*(Text(cell_text(value)) for value in row.values()))
     # A file has no width: lines there are as long as they need to be.
     Console(file=file, width=None if file.isatty() else 1_000_000).print(shown)
 
@@ -119,7 +119,7 @@ def _jsonable(value: Any) -> Any:
         return None if math.isnan(value) else str(value)
     if isinstance(value, Decimal):
         return _json_number(value)
-    return value if value is None or isinstance(value, (str, int, float)) else _text(value)
+    return value if value is None or isinstance(value, (str, int, float)) else cell_text(value)
 
 
 def _json_number(value: Decimal) -> int | float | str:
@@ -129,7 +129,7 @@ def _json_number(value: Decimal) -> int | float | str:
     return float(value) if Decimal(repr(float(value))) == value else str(value)
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """A value in a cell."""
     if value is None:
         return ""

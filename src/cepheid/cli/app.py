@@ -1,0 +1,241 @@
+"""The commands and their options. What they do is in the files beside this one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from cepheid import __version__
+from cepheid.cli.checking import check_query, explain_query
+from cepheid.cli.running import Request, run_request
+from cepheid.errors import CepheidError, InputMistake
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+NEWS = "https://github.com/cepheid-cep/cepheid/issues"
+
+
+class Commands(click.Group):
+    """Says what went wrong in one message: 1 for a user's mistake, 130 after Ctrl-C, quiet on a closed pipe."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            ctx.exit(130)
+        except BrokenPipeError:  # a reader such as `head` has seen enough
+            _close_stdout()
+            ctx.exit(0)
+        except CepheidError as mistake:
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            click.echo(f"error: {mistake}", err=True)
+            ctx.exit(1)
+        except Exception as surprise:
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            click.echo(_surprised(surprise), err=True)
+            ctx.exit(1)
+
+
+def _surprised(surprise: Exception) -> str:
+    if isinstance(surprise, OSError):
+        return f"error: {surprise}"
+    return (
+        f"error: this should not have happened ({type(surprise).__name__}: {surprise}). "
+        f"Please report it with the output of `cepheid --debug ...`"
+    )
+
+
+def _close_stdout() -> None:
+    """So that Python does not complain once more when it flushes at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        pass
+
+
+@click.group(cls=Commands, context_settings=HELP)
+@click.version_option(__version__, "--version", prog_name="cepheid")
+@click.option("--debug", is_flag=True, envvar="CEPHEID_DEBUG", help="Show where an error comes from.")
+def main(debug: bool) -> None:
+    """Find patterns in events: sequences, repetitions, things that did not happen in time."""
+
+
+def _columns(command: Command) -> Command:
+    """How events are read, wherever events are read."""
+    for option in (
+        click.option(
+            "--time-unit",
+            type=click.Choice(["s", "ms", "us", "ns"]),
+            default="s",
+            help="What a time that is a number counts since 1970.",
+        ),
+        click.option(
+            "--order", multiple=True, metavar="COL", help="Orders events of one time; may be repeated."
+        ),
+        click.option(
+            "--type", "type_column", default="type", metavar="COL", help="The column of the event's type."
+        ),
+        click.option(
+            "--time", "time_column", default="time", metavar="COL", help="The column of the event's time."
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@main.command()
+@click.argument("files", nargs=-1, metavar="[FILE.cep] EVENTS")
+@click.option("-e", "--query", metavar="TEXT", help="The query itself, instead of FILE.cep.")
+@click.option("--stream", metavar="NAME", help="Only this stream's matches; without it those of all streams.")
+@click.option("--engine", type=click.Choice(["auto", "reference"]), default="auto", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["table", "json", "csv", "parquet"]),
+    default="table",
+    show_default=True,
+    help="json is one object a line.",
+)
+@click.option(
+    "--out", metavar="PATH", help="Where matches go; a directory for csv and parquet of several streams."
+)
+@_columns
+@click.option(
+    "--partition-by", multiple=True, metavar="COL", help="For streams that do not say it themselves."
+)
+@click.option("--now", metavar="TIME", help="How far time has come when the input ends.")
+@click.option(
+    "--disorder", metavar="DURATION", help="Stream, and wait so long for events that are out of order."
+)
+@click.option(
+    "--lateness", metavar="DURATION", help="Stream, and still match events that come so much later."
+)
+@click.option(
+    "--late",
+    type=click.Choice(["drop", "dead-letter", "fail"]),
+    help="Stream; what becomes of events later still.  [default: fail]",
+)
+@click.option("--dead-letters", metavar="PATH", help="Where events that came too late go, as JSON lines.")
+@click.option(
+    "--bad-rows",
+    type=click.Choice(["fail", "skip", "dead-letter"]),
+    help="What becomes of rows that are no events.  [default: fail]",
+)
+@click.option("--bad-rows-out", metavar="PATH", help="Where rows that are no events go, as JSON lines.")
+@click.option(
+    "--sort/--no-sort",
+    default=None,
+    help="Sort the whole input in memory, or take events as they come. Files up to 32 MB are sorted.",
+)
+@click.option("--trace", is_flag=True, help="Show each run's life as it happens.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Rows shown of each stream (table: 50).")
+@click.option("--report", metavar="PATH", help="Also write an HTML page about the run.")
+@click.option("-q", "--quiet", is_flag=True, help="No summary and no progress.")
+def run(
+    files: tuple[str, ...],
+    query: str | None,
+    time_column: str,
+    type_column: str,
+    format_: str,
+    order: tuple[str, ...],
+    partition_by: tuple[str, ...],
+    **others: Any,
+) -> None:
+    """Run the streams of FILE.cep over EVENTS and show what they find.
+
+    EVENTS is a file (.jsonl, .csv, .parquet), a directory or pattern of such files, or - for JSON lines from
+    standard input.
+
+    \b
+    cepheid run fraud.cep payments.jsonl
+    cepheid run fraud.cep 'logs/*.jsonl' --stream CardTesting --format json
+    cepheid run -e 'A as a -> B[v > a.v] as b .within(10s)' events.csv
+    tail -f events.jsonl | cepheid run fraud.cep - --disorder 5s --format json
+    """
+    text, name, events = _query_and_events(files, query)
+    run_request(
+        Request(
+            text,
+            name,
+            events,
+            time=time_column,
+            type=type_column,
+            order=order,
+            partition_by=partition_by,
+            format=format_,
+            **others,
+        )
+    )
+
+
+@main.command()
+@click.argument("file", metavar="FILE.cep")
+@click.option("--schema", metavar="EVENTS", help="Check fields and types against these events.")
+@_columns
+def check(
+    file: str, schema: str | None, time_column: str, type_column: str, order: tuple[str, ...], time_unit: str
+) -> None:
+    """Read and plan FILE.cep without running it."""
+    check_query(
+        _read(file), file, schema, time=time_column, type=type_column, order=order, time_unit=time_unit
+    )
+
+
+@main.command()
+@click.argument("file", metavar="FILE.cep")
+@click.option("--mermaid", is_flag=True, help="As a Mermaid diagram.")
+@click.option("--stream", metavar="NAME", help="Only this stream.")
+@click.option("--schema", metavar="EVENTS", help="Check fields and types against these events.")
+@_columns
+def explain(
+    file: str,
+    mermaid: bool,
+    stream: str | None,
+    schema: str | None,
+    time_column: str,
+    type_column: str,
+    order: tuple[str, ...],
+    time_unit: str,
+) -> None:
+    """Show how each stream of FILE.cep is matched."""
+    columns = {"time": time_column, "type": type_column, "order": order, "time_unit": time_unit}
+    explain_query(_read(file), file, schema, stream=stream, mermaid=mermaid, **columns)
+
+
+@main.command()
+@click.option("--out", default="out", show_default=True, metavar="DIR", help="Where the report goes.")
+def demo(out: str) -> None:
+    """Find the fraud in a day of card payments, and write a report about it."""
+    from cepheid.cli.demo import run_demo
+
+    run_demo(Path(out))
+
+
+def _query_and_events(files: tuple[str, ...], query: str | None) -> tuple[str, str, str]:
+    if query is not None:
+        if len(files) != 1:
+            raise click.UsageError("With --query there is one argument: EVENTS.")
+        return query, "query", files[0]
+    if len(files) != 2:
+        raise click.UsageError("Two arguments are needed: FILE.cep and EVENTS (or --query TEXT and EVENTS).")
+    return _read(files[0]), *files
+
+
+def _read(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputMistake(f"there is no file {file}", code="no_such_file") from None
+    except (OSError, UnicodeDecodeError) as failure:
+        raise InputMistake(f"{file} cannot be read: {failure}", code="bad_file") from None

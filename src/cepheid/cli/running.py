@@ -1,0 +1,233 @@
+"""`cepheid run`: how the input is read, the loop, and what is said at the end."""
+
+from __future__ import annotations
+
+import glob
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cepheid.cli.reporting import Notes
+from cepheid.cli.sinks import Sink, open_sink, opened
+from cepheid.cli.summary import Tally, progress_bar, summary
+from cepheid.cli.trace import Trace
+from cepheid.engines.local.run import Job, Options, make_options
+from cepheid.engines.local.sources import BadRow
+from cepheid.engines.local.writers import json_line
+from cepheid.engines.session import Found
+from cepheid.errors import InputMistake, TooLate
+
+SORTED_UP_TO = 32 * 2**20
+_PACKED = 8  # about how many bytes of text a byte of a packed file is
+Write = Callable[[Any], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of `cepheid run`, as they were given."""
+
+    text: str
+    name: str  # the query's file
+    events: str
+    stream: str | None = None
+    engine: str = "auto"
+    format: str = "table"
+    out: str | None = None
+    time: str = "time"
+    type: str = "type"
+    order: tuple[str, ...] = ()
+    time_unit: str = "s"
+    partition_by: tuple[str, ...] = ()
+    now: str | None = None
+    disorder: str | None = None
+    lateness: str | None = None
+    late: str | None = None
+    dead_letters: str | None = None
+    bad_rows: str | None = None
+    bad_rows_out: str | None = None
+    sort: bool | None = None
+    trace: bool = False
+    limit: int | None = None
+    report: str | None = None
+    quiet: bool = False
+
+
+def run_request(request: Request) -> None:
+    _refuse_contradictions(request)
+    streamed = _streamed(request)
+    with ExitStack() as stack:
+        bad = stack.enter_context(_letters(request.bad_rows_out, "bad row"))
+        dead = stack.enter_context(_letters(request.dead_letters, "dead letter"))
+        trace = Trace(_trace_line(request), request.stream) if request.trace else None
+        job = Job(request.text, request.events, _options(request, streamed), trace, request.name, bad)
+        if trace is not None:
+            trace.program = job.program
+        streams = _streams(job, request.stream)
+        sink = stack.enter_context(open_sink(job, streams, request.format, request.out, request.limit))
+        notes = Notes(job, streams) if request.report else None
+        stack.enter_context(progress_bar(job, _bar_wanted(request)))
+        tally, elapsed = drive(job, streams, sink, dead, notes)
+        stack.pop_all().close()  # files are complete before anything is said about them
+    if notes is not None and request.report:
+        notes.write(Path(request.report), f"{request.name} over {request.events}", tally, elapsed)
+    if not request.quiet:
+        for line in summary(job, streams, tally, elapsed):
+            click.echo(line, err=True)
+
+
+def drive(
+    job: Job, streams: list[str], sink: Sink, dead: Write | None = None, notes: Notes | None = None
+) -> tuple[Tally, float]:
+    """Runs a job to its end."""
+    tally, wanted = Tally(), set(streams)
+    began = time.perf_counter()
+    try:
+        for found in job.steps():
+            for item in found:
+                if item.kind == "dead_letter":
+                    tally.dead_letters += 1
+                    (dead or _nowhere)(item.row)
+                elif item.stream in wanted:
+                    _take(item, sink, tally, notes)
+            if found:
+                sink.flush()
+    except TooLate as late:
+        raise _with_options(late) from None
+    elapsed = time.perf_counter() - began
+    sink.finish()
+    return tally, elapsed
+
+
+def _take(item: Found, sink: Sink, tally: Tally, notes: Notes | None) -> None:
+    if item.kind == "match":
+        sink.take(item.stream, item.row)
+        if notes is not None:
+            notes.take(item)
+    else:
+        counts = tally.pending if item.kind == "pending" else tally.timeouts
+        counts[item.stream] = counts.get(item.stream, 0) + 1
+
+
+def _nowhere(row: Any) -> None:
+    pass
+
+
+def _streams(job: Job, name: str | None) -> list[str]:
+    if name is not None:
+        return [job.program[name].name]
+    return [s.name for s in job.program.declarations.streams]
+
+
+# --- sorted or streamed -------------------------------------------------------------------------------------
+
+
+def _streamed(request: Request) -> bool:
+    """Are events taken as they come? Sorting holds all of them in memory, so only small inputs are."""
+    if request.sort is not None:
+        return not request.sort
+    if request.disorder or request.lateness or request.late or request.dead_letters or request.events == "-":
+        return True
+    size = _size(request.events)
+    if size <= SORTED_UP_TO:
+        return False
+    if not request.quiet:
+        click.echo(
+            f"{request.events} is large (about {size / 2**20:,.0f} MB of events), so events are taken in the "
+            f"order of the file; --disorder DURATION allows for disorder, --sort sorts all of it in memory",
+            err=True,
+        )
+    return True
+
+
+def _size(events: str) -> int:
+    path = Path(events)
+    files = list(path.iterdir()) if path.is_dir() else [path, *map(Path, glob.glob(events, recursive=True))]
+    return sum(_text_size(file) for file in set(files) if file.is_file())
+
+
+def _text_size(file: Path) -> int:
+    return file.stat().st_size * (_PACKED if file.suffix.lower() in (".gz", ".parquet") else 1)
+
+
+def _options(request: Request, streamed: bool) -> Options:
+    options = make_options(
+        request.time,
+        request.type,
+        request.order,
+        time_unit=request.time_unit,
+        partition_by=request.partition_by,
+        now=_instant(request.now),
+        disorder=(request.disorder or 0) if streamed else None,
+        lateness=request.lateness,
+        too_late=request.late or ("dead-letter" if request.dead_letters else "fail"),
+        bad_rows=request.bad_rows or ("dead-letter" if request.bad_rows_out else "fail"),
+    )
+    # Standard input may be somebody who waits for an answer to each event.
+    return replace(options, batch_size=1) if request.events == "-" and streamed else options
+
+
+def _instant(text: str | None) -> str | float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def _with_options(late: TooLate) -> TooLate:
+    hint = (
+        "--disorder 10s waits so long for events that are out of order; --sort sorts the whole input in "
+        "memory; --lateness 1h still matches what comes later, --late drop|dead-letter goes on without it"
+    )
+    return TooLate(late.message, code=late.code, place=late.place, hint=hint)
+
+
+def _refuse_contradictions(request: Request) -> None:
+    if request.sort and (request.disorder or request.lateness or request.late or request.dead_letters):
+        raise click.UsageError("With --sort no event is late: leave out --disorder, --lateness, --late.")
+    if request.dead_letters and request.late not in (None, "dead-letter"):
+        raise click.UsageError(f"--dead-letters stays empty with --late {request.late}.")
+    if request.bad_rows_out and request.bad_rows not in (None, "dead-letter"):
+        raise click.UsageError(f"--bad-rows-out stays empty with --bad-rows {request.bad_rows}.")
+    if request.out and Path(request.out).is_file() and Path(request.events).is_file():
+        if Path(request.out).samefile(request.events):
+            raise InputMistake("--out would overwrite the events", code="bad_option")
+
+
+# --- other output -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _letters(path: str | None, what: str) -> Iterator[Write]:
+    """Writes rows as JSON lines to a file; without one to stderr, so that nothing is lost."""
+
+    def to_stderr(row: BadRow | dict[str, Any]) -> None:
+        click.echo(f"{what}: {json_line(dict(row))}", err=True)
+
+    if path is None:
+        yield to_stderr
+        return
+    with opened(path) as file:
+        yield lambda row: _write_line(file, row)
+
+
+def _write_line(file: Any, row: Any) -> None:
+    file.write(json_line(dict(row)) + "\n")
+
+
+def _trace_line(request: Request) -> Callable[[str], None]:
+    to_stderr = request.out is None
+    return lambda line: click.echo(line, err=to_stderr)
+
+
+def _bar_wanted(request: Request) -> bool:
+    """Not where lines of the answer or of the trace would run through it."""
+    quiet_screen = (
+        request.format in ("table", "parquet") or request.out is not None or not sys.stdout.isatty()
+    )
+    return quiet_screen and not request.quiet and not request.trace and request.events != "-"

@@ -1,0 +1,193 @@
+"""The examples of a document, read and run: what README.md and docs/ show is what happens.
+
+| block | what is done with it |
+|---|---|
+| `python` | run as a doctest; every block of a document shares one namespace |
+| `cep` | compiled: a program, or bare patterns, one a line; `# error: CODE` says how one is refused |
+| `console` | its `$` lines are run in the document's own folder and their output is compared |
+| `matches` | a query, then lines `events => matches`, on every engine of the golden scenarios |
+
+A block after `<!-- file: NAME -->` is also written to that file in the document's folder. In expected output
+`...` stands for anything.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from engines import ENGINES
+from sybil import Document, Example, Region, Sybil
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+
+from cepheid.engines.program import compile
+from cepheid.errors import CepheidError
+from cepheid.testing.scenarios import read_scenario
+
+OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FILE = re.compile(r"^<!-- file: (?P<name>[\w.-]+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def documents(root: Path) -> list[Path]:
+    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+
+
+def examples(path: Path) -> Iterable[Example]:
+    """The examples of a document in their order."""
+    parsers: list[Callable[[Document], Iterable[Region]]] = [
+        PythonCodeBlockParser(doctest_optionflags=OUTPUT),
+        files,
+        CodeBlockParser("cep", compile_block),
+        CodeBlockParser("console", run_commands),
+        CodeBlockParser("matches", find_matches),
+    ]
+    return Sybil(parsers=parsers, pattern="*.md", path=str(path.parent)).parse(path).examples()
+
+
+# Files.
+
+
+def files(document: Document) -> Iterable[Region]:
+    """The place is the comment's, so a file is there before the block itself is looked at."""
+    for found in FILE.finditer(document.text):
+        end = found.start() + len("<!-- file: ")
+        yield Region(found.start(), end, (found["name"], found["text"]), write_file)
+
+
+def write_file(example: Example) -> None:
+    name, text = example.parsed
+    Path(name).write_text(text, encoding="utf-8")
+
+
+# Patterns.
+
+
+def compile_block(example: Example) -> str | None:
+    """A program, or bare patterns that each begin a line; `# error: CODE` in one says how it is refused."""
+    text = str(example.parsed)
+    program = re.search(r"^(event|pattern|stream)\b", text, re.MULTILINE)
+    queries = [text] if program else re.split(r"\n(?=\S)", text)
+    problems = [_compile(query) for query in queries]
+    return "\n".join(p for p in problems if p) or None
+
+
+def _compile(query: str) -> str | None:
+    refused = re.search(r"# error: (\w+)", query)
+    wanted, got = refused[1] if refused else "no error", "no error"
+    try:
+        compile(query)
+    except CepheidError as error:
+        got = error.code
+        query = str(error)
+    return None if got == wanted else f"wanted {wanted}, got {got}: {query}"
+
+
+# Commands.
+
+
+def run_commands(example: Example) -> str | None:
+    parts = re.split(r"^\$ ", str(example.parsed), flags=re.MULTILINE)
+    problems = [_run(part) for part in parts if part.strip()]
+    return "\n".join(p for p in problems if p) or None
+
+
+def _run(part: str) -> str | None:
+    command, _, wanted = part.partition("\n")
+    while command.endswith("\\"):
+        more, _, wanted = wanted.partition("\n")
+        command = command[:-1] + more.strip()
+    got = _output_of(command)
+    if doctest.OutputChecker().check_output(_lines(wanted), _lines(got), doctest.ELLIPSIS):
+        return None
+    return f"$ {command}\n--- wanted\n{_lines(wanted)}--- got\n{_lines(got)}"
+
+
+def _output_of(command: str) -> str:
+    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    env = {**os.environ, "PATH": tools, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        command,
+        shell=True,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        encoding="utf-8",
+    )
+    return done.stdout
+
+
+def _lines(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.strip("\n").split("\n"))
+
+
+# Matches: a query, and below it lines `events; setting value => what is found`.
+
+
+def find_matches(example: Example) -> str | None:
+    lines = [line for line in str(example.parsed).splitlines() if line.strip()]
+    cases = [line for line in lines if "=>" in line]
+    query = "\n".join(line for line in lines if "=>" not in line)
+    problems = [_find(query, case, engine) for case in cases for engine in ENGINES]
+    if not cases:
+        return "there is no line with =>"
+    return "\n".join(p for p in problems if p) or None
+
+
+def _find(query: str, case: str, engine: str) -> str | None:
+    left, _, wanted = case.partition("=>")
+    events, *settings = (part.strip() for part in left.split(";"))
+    entry: dict[str, Any] = {"name": "example", "query": query, "events": events}
+    entry.update(_setting(s) for s in settings)
+    if "disorder" in entry:
+        entry["arrival"] = re.findall(r"[^\W\d]\w*?\d*(?=[@{\s]|$)", re.sub(r"@\S+|\{[^}]*\}", "", events))
+    got = _found(entry, engine)
+    if " ".join(wanted.split()) == got:
+        return None
+    return f"{query}\n  {left.strip()}\n  wanted {wanted.strip()}\n  got    {got}   ({engine})"
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, _, value = text.partition(" ")
+    return name, yaml.safe_load(value)
+
+
+def _found(entry: dict[str, Any], engine: str) -> str:
+    """What an engine found, spelt as the documents spell it."""
+    try:
+        outcome = ENGINES[engine](read_scenario(entry))
+    except CepheidError as error:
+        return f"error {error.code}"
+    with_rows = ".emit(" in entry["query"]
+    found = [_row(r) for r in outcome.rows] if with_rows else [_match(m) for m in outcome.matches]
+    parts = [" ".join(found) or "none"]
+    for word, matches in (
+        ("late", outcome.late),
+        ("pending", outcome.pending),
+        ("timeout", outcome.timeouts),
+    ):
+        parts += [" ".join([word, *map(_match, matches)])] if matches else []
+    parts += [" ".join(["too late", *outcome.dead_letters])] if outcome.dead_letters else []
+    return "; ".join(parts)
+
+
+def _match(labels: tuple[str, ...]) -> str:
+    return f"({','.join(labels)})"
+
+
+def _row(row: dict[str, Any]) -> str:
+    return "{" + ", ".join(f"{name}: {_value(value)}" for name, value in row.items()) + "}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
