@@ -1,7 +1,7 @@
 """`print(pattern)` parses back to the same model: random models, every kind of node, expression and clause.
 
 Only what the text can say is generated. The front end normalises: a sequence has two links or more (one only
-under a span of its own), a span of the whole pattern is its `within`, a minus before a number is the number's.
+under a span of its own), a span of the whole pattern is its `within`, a minus before a number is part of it.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,11 +19,10 @@ from cepheid.errors import CepheidError, InputMistake
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-NEWS = "https://github.com/cepheid-cep/cepheid/issues"
 
 
 class Commands(click.Group):
-    """Says what went wrong in one message: 1 for a user's mistake, 130 after Ctrl-C, quiet on a closed pipe."""
+    """Says what went wrong in one message: 1 for a user's mistake, 130 after Ctrl-C, quiet if nobody reads."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -58,10 +58,8 @@ def _surprised(surprise: Exception) -> str:
 
 def _close_stdout() -> None:
     """So that Python does not complain once more when it flushes at exit."""
-    try:
+    with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
 
 
 @click.group(cls=Commands, context_settings=HELP)

@@ -194,9 +194,12 @@ def _refuse_contradictions(request: Request) -> None:
         raise click.UsageError(f"--dead-letters stays empty with --late {request.late}.")
     if request.bad_rows_out and request.bad_rows not in (None, "dead-letter"):
         raise click.UsageError(f"--bad-rows-out stays empty with --bad-rows {request.bad_rows}.")
-    if request.out and Path(request.out).is_file() and Path(request.events).is_file():
-        if Path(request.out).samefile(request.events):
-            raise InputMistake("--out would overwrite the events", code="bad_option")
+    if (
+        request.out
+        and Path(request.out).is_file()
+        and Path(request.out).resolve() == Path(request.events).resolve()
+    ):
+        raise InputMistake("--out would overwrite the events", code="bad_option")
 
 
 # --- other output -------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -179,18 +179,19 @@ def opened(out: str | Path | None) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    try:
-        file = Path(out).open("w", encoding="utf-8", newline="")
-    except OSError as failure:
-        raise InputMistake(f"cannot write {out}: {failure.strerror}", code="cannot_write") from None
-    with file:
+    with _opened_file(Path(out)) as file:
         yield file
+
+
+def _opened_file(path: Path) -> IO[str]:
+    try:
+        return path.open("w", encoding="utf-8", newline="")
+    except OSError as failure:
+        raise InputMistake(f"cannot write {path}: {failure.strerror}", code="cannot_write") from None
 
 
 @contextmanager
 def _all_opened(targets: dict[str, Path | None]) -> Iterator[dict[str, IO[str]]]:
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
         yield {name: stack.enter_context(opened(target)) for name, target in targets.items()}
 

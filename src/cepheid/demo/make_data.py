@@ -65,7 +65,7 @@ class Day:
         self.rows.append((round(at), {"type": type, "time": time, **fields}))
 
     def pay(self, at: float, user: int, amount: float, merchant: str, confirm: float | None = -1) -> str:
-        """A payment and its confirmation: after so many seconds, None for never, -1 for some time in order."""
+        """A payment and its confirmation: after so many seconds, None for never, -1 for in time."""
         self.payments += 1
         payment = f"p{self.payments:05}"
         country = COUNTRIES[user % len(COUNTRIES)]

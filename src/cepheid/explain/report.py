@@ -1,10 +1,10 @@
-"""A run as one HTML page: what was found, when, how a match looks. Plain data in, so that any engine can use it."""
+"""A run as one HTML page: what was found, when, how a match looks. Plain data in: any engine can use it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from importlib import resources
@@ -16,7 +16,6 @@ from cepheid.pattern.duration import duration, duration_text
 from cepheid.pattern.times import from_microseconds
 
 BARS = 48
-_LABEL = 9  # characters of a label that fit beside the next one, on the widest axis
 _MANY = 60  # dots in one sample
 
 
@@ -54,7 +53,7 @@ class StreamReport:
 
 @dataclass(frozen=True)
 class RunReport:
-    """A whole run. `facts` are further totals in the order they are shown; zero and empty ones are left out."""
+    """A whole run. `facts` are further totals in the order they are shown; zeros are left out."""
 
     title: str
     streams: Sequence[StreamReport]
@@ -64,7 +63,7 @@ class RunReport:
     span: tuple[int, int] | None = None  # the time of the first and the last event
     facts: Sequence[tuple[str, int | str]] = ()
     warnings: Sequence[str] = ()
-    made: str = field(default="")
+    made: str = ""  # by what
 
 
 def render_report(report: RunReport) -> str:
@@ -80,7 +79,8 @@ def render_report(report: RunReport) -> str:
         }
         for s in report.streams
     ]
-    return _template().render(report=report, streams=streams, totals=_totals(report), axis=_axis(span))
+    page: str = _template().render(report=report, streams=streams, totals=_totals(report), axis=_axis(span))
+    return page
 
 
 def _totals(report: RunReport) -> list[tuple[str, str]]:

@@ -43,7 +43,8 @@ def _position(problem: UnexpectedInput, words: list[Word]) -> int:
 
 
 def _start(problem: UnexpectedInput) -> int:
-    return problem.pos_in_stream if isinstance(problem.pos_in_stream, int) else 0
+    start: int = getattr(problem, "pos_in_stream", None) or 0
+    return start
 
 
 # What is left: say what could stand there.

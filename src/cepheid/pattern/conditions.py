@@ -297,8 +297,8 @@ def condition(value: object) -> Expr:
     raise PatternMistake(
         f"the condition is the Python value {value!r}, not an expression",
         code="not_a_condition",
-        hint="compare fields, in parentheses beside & and |: (a.x == 1) & (a.y == 2); a constant is lit(True); "
-        'a field called like a method is a["limit"]',
+        hint="compare fields, in parentheses beside & and |: (a.x == 1) & (a.y == 2); "
+        'a constant is lit(True), a field called like a method a["limit"]',
     )
 
 

@@ -220,8 +220,9 @@ class _Names:
                 place=node.place,
                 hint="put it on the closure of one event: `all T.increasing(f) as x`",
             )
-        scope = Scope(self._type(node.body), node.body.type, {}, self.keys)
-        infer(Field(None, monotonic.path, place=node.place), scope)
+        kind = self._type(node.body)
+        if kind != UNKNOWN:
+            infer(Field(None, monotonic.path, place=node.place), Scope(kind, node.body.type, {}, self.keys))
 
     def _sequence(self, node: Sequence, bound: frozenset[str], inside: frozenset[str]) -> frozenset[str]:
         taken = False
@@ -279,7 +280,7 @@ class _Names:
                 f"`{name}` is not bound yet here",
                 code="not_bound_yet",
                 place=_place_of(where, name) or place,
-                hint="a step can look at the steps before it; put the condition on the later step, or in .where(...)",
+                hint="a step sees the steps before it: put the condition on the later step or in .where(...)",
             )
 
 
