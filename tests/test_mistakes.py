@@ -1942,16 +1942,6 @@ query, line 1, column 8: there is no operator `.stmn`
 """,
     ),
     Mistake(
-        "unknown_operator",
-        "A -> B .foo()",
-        """
-query, line 1, column 8: there is no operator `.foo`
-  1 | A -> B .foo()
-    |        ^^^^
-  hint: the operators are decreasing, each, emit, forecast, increasing, limit, longest, partition_by, skip, stam, stnm, strict, subsets, timeouts, trend_aggregate, where, within
-""",
-    ),
-    Mistake(
         "bad_argument",
         "A -> B .stnm(5)",
         """

@@ -210,7 +210,7 @@ def show_table(console: Console, stream: str, columns: list[str], rows: list[Row
     if not rows:
         console.print()
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for column in columns:
         numbers = all(_is_number(row.get(column)) for row in rows)
         table.add_column(Text(column), justify="right" if numbers else "left", overflow="fold")
@@ -218,7 +218,8 @@ def show_table(console: Console, stream: str, columns: list[str], rows: list[Row
         table.add_row(*(Text(cell(row.get(column))) for column in columns))
     console.print(table)
     if count > len(rows):
-        console.print(f"... {count - len(rows):,} more; --limit N shows more of them\n", markup=False)
+        console.print(f"... {count - len(rows):,} more; --limit N shows more of them", markup=False)
+    console.print()
 
 
 def _is_number(value: Any) -> bool:

@@ -25,6 +25,7 @@ class NextMatchPartition(Partition):
         self.owner: dict[int, int] = {}  # index of a used event -> the start of the run that used it
         self.history: list[tuple[Seen, Taken]] = []  # since the oldest open run
         self.given: dict[int, set[str]] = {}  # ids each open run has already given out
+        self.replayed: set[int] = set()  # starts that were played again, the present event included
 
     def _choose(self, edges: list[Edge]) -> list[Edge]:
         return edges[:1]
@@ -32,13 +33,12 @@ class NextMatchPartition(Partition):
     def _advance(self, seen: Seen, taken: Taken) -> list[Run]:
         if seen.relevant:
             self.history.append((seen, taken))
+        self.replayed.clear()
         for start in sorted({r.start for r in self.runs}):
             family = [r for r in self.runs if r.start == start]
-            if not family:  # dropped meanwhile: an older run used its events
+            if not family or start in self.replayed:  # an older run's match has seen to it
                 continue
-            kept, done = ([], []) if self._used_by_other(start, taken) else self._offer(family, seen, taken)
-            if self._used_by_other(start, taken):
-                kept = [r for r in family if self.moves.can_go_on(r, taken.index) or self._held(r)]
+            kept, done = self._offer_unless_used(family, seen, taken)
             self.runs = sorted([r for r in self.runs if r.start != start] + kept, key=lambda r: r.start)
             self._finish(done, taken.event.time)
         if taken.index not in self.owner:
@@ -47,6 +47,11 @@ class NextMatchPartition(Partition):
             self._finish(done, taken.event.time)
         self._forget()
         return []
+
+    def _offer_unless_used(self, family: list[Run], seen: Seen, taken: Taken) -> tuple[list[Run], list[Run]]:
+        if not self._used_by_other(family[0].start, taken):
+            return self._offer(family, seen, taken)
+        return [r for r in family if self.moves.can_go_on(r, taken.index) or self._held(r)], []
 
     def _used_by_other(self, start: int, taken: Taken) -> bool:
         return self.owner.get(taken.index, start) != start
@@ -84,6 +89,7 @@ class NextMatchPartition(Partition):
         if start in self.owner and self.owner[start] != start:
             self._tell(lifecycle.Dropped, run, detected, reason="its first event was used")
             return
+        self.replayed.add(start)
         others, self.runs = self.runs, []
         listener, self.listener = self.listener, None  # it was told when it happened
         complete: list[Run] = []
@@ -91,22 +97,20 @@ class NextMatchPartition(Partition):
             if taken.index == start:
                 self.runs, done = self._start(seen, taken)
             else:
-                self.runs, done = self._again(start, seen, taken)
+                self.runs, done = self._again(seen, taken)
             complete += done
         self.listener = listener
         self.runs = sorted(others + self.runs, key=lambda r: r.start)
         self._finish(complete, detected)
 
-    def _again(self, start: int, seen: Seen, taken: Taken) -> tuple[list[Run], list[Run]]:
+    def _again(self, seen: Seen, taken: Taken) -> tuple[list[Run], list[Run]]:
         """One event of the past, for one run only."""
         alive = []
         for run in self.runs:
             left, _ = self.moves.violated(run, seen, taken)
             if left is not None:
                 alive.append(self._until(left, taken))
-        if self._used_by_other(start, taken):
-            return [r for r in alive if self.moves.can_go_on(r, taken.index) or self._held(r)], []
-        return self._offer(alive, seen, taken)
+        return self._offer_unless_used(alive, seen, taken) if alive else ([], [])
 
     def _forget(self) -> None:
         oldest = min((r.start for r in self.runs), default=self.index + 1)

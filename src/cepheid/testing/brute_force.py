@@ -731,8 +731,10 @@ class _Stnm:
         return self.laid.targets(way)[1] == () and not _waits(self.laid, way)
 
     def deadline(self, way: Way) -> int | None:
-        _, absences = self.laid.targets(way)
+        targets, absences = self.laid.targets(way)
         if absences:
+            if targets and any(a.within is not None for a in absences):
+                raise Undecided("may a run go on after an absence at the end has completed it?")
             return self.laid.absence_end(way, absences)
         return self.laid.window_end(way) if _waits(self.laid, way) else None
 
