@@ -16,6 +16,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -27,6 +28,7 @@ from engines import ENGINES
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
+import cepheid
 from cepheid.engines.program import compile
 from cepheid.errors import CepheidError
 from cepheid.testing.scenarios import read_scenario
@@ -110,17 +112,26 @@ def _run(part: str) -> str | None:
 
 
 def _output_of(command: str) -> str:
-    tools = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    env = {**os.environ, "PATH": tools, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONUTF8": "1"}
+    """With the tools of this Python, and with the package that the tests themselves have imported."""
+    tools, package = Path(sys.executable).parent, Path(cepheid.__file__).parent.parent
+    env = {
+        **os.environ,
+        "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONPATH": str(package),
+        "PYTHONUTF8": "1",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+    }
+    if shutil.which("cepheid", path=str(tools)) is None:  # run from the sources, nothing is installed
+        command = f'cepheid() {{ "{sys.executable}" -m cepheid "$@"; }}\n{command}'
     done = subprocess.run(
         command,
         shell=True,
         env=env,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
-        timeout=120,
         encoding="utf-8",
+        timeout=120,
     )
     return done.stdout
 

@@ -12,6 +12,7 @@ from sybil.example import SybilFailure
 import cepheid
 from cepheid.pattern.expr import AGGREGATES, MATCH_FUNCTIONS
 from cepheid.pattern.functions import FUNCTIONS
+from cepheid.testing.scenarios import load_scenarios
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = documents(ROOT)
@@ -60,6 +61,12 @@ def _anchors(path: Path) -> set[str]:
     """The anchors GitHub makes of headings."""
     headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings}
+
+
+def test_the_number_of_scenarios_is_true() -> None:
+    said = re.search(r"(\d+) hand-derived scenarios", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert said is not None
+    assert int(said[1]) == len(list(load_scenarios(ROOT / "tests" / "scenarios")))
 
 
 # The tables of functions: `signature` | meaning | `example` | `value`.

@@ -23,8 +23,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cepheid.engines.local.bad_rows import BadRow
 from cepheid.engines.local.events import Columns, EventMaker, plain, scan_schema
-from cepheid.engines.local.sources import BadRow, Source, open_source
+from cepheid.engines.local.sources import Source, open_source
 from cepheid.engines.local.times import from_microseconds, to_microseconds
 from cepheid.errors import InputMistake
 from cepheid.pattern.event import Event

@@ -317,9 +317,6 @@ def test_cases_that_once_went_wrong(pattern: Pattern) -> None:
     assert parsed(str(pattern)) == pattern
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the front end drops the bound in `(B within 5s)`; text has no other way"
-)
 @pytest.mark.parametrize("node", [Step("B"), Closure(Step("B"), 0, 1), And((Step("B"), Step("C")))])
 def test_a_bound_on_the_last_step_alone(node: Node) -> None:
     pattern = Pattern(Sequence((Link(Step("A")), Link(node, within=5))))

@@ -22,7 +22,7 @@ HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class Commands(click.Group):
-    """Says what went wrong in one message: 1 for a user's mistake, 130 after Ctrl-C, quiet if no one reads."""
+    """Says what went wrong in one message. Exits with 1 for a user's mistake, 130 after Ctrl-C."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from cepheid import __version__
 from cepheid.cli.summary import Tally
 from cepheid.cli.words import cell, event_text
 from cepheid.engines.local.run import Job
+from cepheid.engines.program import Program
 from cepheid.engines.session import Found
 from cepheid.errors import InputMistake
 from cepheid.explain.report import Dot, RunReport, SampleMatch, StreamReport, render_report
@@ -81,7 +83,7 @@ class Notes:
         ]
         return StreamReport(
             name=name,
-            pattern=str(self.job.program[name].stream),
+            pattern=written(self.job.program, name),
             count=len(self.times[name]),
             times=self.times[name],
             columns=self.columns[name],
@@ -102,6 +104,31 @@ class Notes:
         plan = self.job.program[item.stream].plan
         values = match.key if plan.key else [v for v in item.row.values() if isinstance(v, str)][:1]
         return ", ".join(cell(v) or "null" for v in values) or match.id
+
+
+def written(program: Program, name: str) -> str:
+    """A stream as it stands in its file, after the named patterns it uses; else as the model's text."""
+    stream = program[name].stream
+    head, body = stream.place, stream.pattern.place
+    if (
+        head is None
+        or body is None
+        or not head.text
+        or not head.text.splitlines()[head.line - 1 : body.end_line]
+    ):
+        return str(stream)
+    lines = head.text.splitlines()
+    own = "\n".join(lines[head.line - 1 : body.end_line])
+    used = []
+    for pattern in program.declarations.patterns:
+        if pattern.place is None or not re.search(
+            rf"\b{re.escape(pattern.name or '')}\b", own.partition("=")[2]
+        ):
+            continue
+        begin = re.compile(rf"\s*pattern\s+`?{re.escape(pattern.name or '')}\b", re.IGNORECASE)
+        first = next((i for i, line in enumerate(lines) if begin.match(line)), pattern.place.line - 1)
+        used.append("\n".join(lines[first : pattern.place.end_line]))
+    return "\n\n".join([*used, own])
 
 
 def _shown(value: Any) -> Any:

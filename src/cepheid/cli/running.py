@@ -18,7 +18,7 @@ from cepheid.cli.sinks import Sink, open_sink, opened
 from cepheid.cli.summary import Tally, progress_bar, summary
 from cepheid.cli.trace import Trace
 from cepheid.engines.local.run import Job, Options, make_options
-from cepheid.engines.local.sources import BadRow
+from cepheid.engines.local.bad_rows import BadRow
 from cepheid.engines.local.writers import json_line
 from cepheid.engines.session import Found
 from cepheid.errors import InputMistake, TooLate
@@ -168,8 +168,9 @@ def _options(request: Request, streamed: bool) -> Options:
         too_late=request.late or ("dead-letter" if request.dead_letters else "fail"),
         bad_rows=request.bad_rows or ("dead-letter" if request.bad_rows_out else "fail"),
     )
-    # Standard input may be somebody who waits for an answer to each event.
-    return replace(options, batch_size=1) if request.events == "-" and streamed else options
+    # Standard input may be somebody who waits for an answer to each event, and so may a reader of the trace.
+    one_by_one = request.trace or (request.events == "-" and streamed)
+    return replace(options, batch_size=1) if one_by_one else options
 
 
 def _instant(text: str | None) -> str | float | None:

@@ -27,17 +27,15 @@ def summary(job: Job, streams: list[str], tally: Tally, elapsed: float) -> Itera
     """One line for each thing worth a word."""
     counters, bad = job.session.counters, job.source.bad
     speed = f", {counters.events / elapsed:,.0f} events/s" if elapsed > 0 else ""
-    yield f"{counters.events:,} events in {elapsed:.2f} s{speed}"
+    yield f"{_events(counters.events)} in {elapsed:.2f} s{speed}"
     yield "matches: " + ", ".join(f"{name} {counters.matches[name]:,}" for name in streams)
     yield from _by_stream("pending (not certain when the input ended)", tally.pending)
     yield from _by_stream("timeouts", tally.timeouts)
     if counters.late:
-        yield f"late: {counters.late:,} events, matched as they came"
+        yield f"late: {_events(counters.late)}, matched as they came"
     if counters.too_late:
-        fate = (
-            f"{tally.dead_letters:,} dead letters" if tally.dead_letters else f"{counters.dropped:,} dropped"
-        )
-        yield f"too late: {counters.too_late:,} events, {fate}"
+        fate = "kept as dead letters" if tally.dead_letters else "dropped"
+        yield f"too late: {_events(counters.too_late)}, {fate}"
     if bad.count:
         yield f"bad rows: {bad.count:,}"
         for row in bad.examples[:_EXAMPLES]:
@@ -46,6 +44,10 @@ def summary(job: Job, streams: list[str], tally: Tally, elapsed: float) -> Itera
         if bad.count > _EXAMPLES:
             yield f"  ... and {bad.count - _EXAMPLES:,} more"
     yield from (f"warning: {text}" for text in job.warnings())
+
+
+def _events(count: int) -> str:
+    return f"{count:,} event{'s' if count != 1 else ''}"
 
 
 def _by_stream(what: str, counts: dict[str, int]) -> Iterable[str]:

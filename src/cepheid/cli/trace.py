@@ -58,7 +58,7 @@ def _told(happened: RunEvent) -> tuple[str, str]:
         case Negated(event=event, by=by):
             return "negated", f"{event_text(event)} violates {by}"
         case Expired(deadline=deadline):
-            return "expired", f"at {moment(deadline)}"
+            return "expired", f"its time was up at {moment(deadline)}"
         case Completed(match_id=match_id):
             return "completed", f"match {match_id}"
         case Dropped(reason=reason):

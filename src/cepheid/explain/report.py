@@ -16,6 +16,13 @@ from cepheid.pattern.duration import duration, duration_text
 from cepheid.pattern.times import from_microseconds
 
 BARS = 48
+_TICKS = 5  # at most so many and one more on an axis
+_STEPS = [
+    *(duration(f"{n}ms") for n in (1, 10, 100)),
+    *(duration(f"{n}s") for n in (1, 5, 10, 30, 60, 300, 600, 1800)),
+    *(duration(f"{n}h") for n in (1, 2, 3, 6, 12)),
+    *(duration(f"{n}d") for n in (1, 2, 7, 30, 90, 365)),
+]
 _MANY = 60  # dots in one sample
 
 
@@ -118,19 +125,20 @@ def _bars(times: Sequence[int], span: tuple[int, int] | None) -> list[_Bar]:
         counts[max(0, min(BARS - 1, (time - start) * BARS // length))] += 1
     width, most = 100 / BARS, max(counts)
     return [
-        _Bar(i * width, width, 100 * n / most, f"{n} from {_clock(start + i * length // BARS)}")
+        _Bar(i * width, width, 100 * n / most, f"{n} from {_moment(start + i * length // BARS)}")
         for i, n in enumerate(counts)
         if n
     ]
 
 
 def _axis(span: tuple[int, int] | None) -> list[tuple[float, str]]:
-    """Five times along the day: where, and what they are called."""
+    """Round times along the span: where (in parts of 100), and what they are called."""
     if span is None:
         return []
-    start, length = span[0], span[1] - span[0]
-    dated = length >= 2 * duration("1d")
-    return [(i * 25, _clock(start + length * i // 4, dated)) for i in range(5)]
+    start, length = span[0], max(1, span[1] - span[0])
+    step = next((s for s in _STEPS if length <= s * _TICKS), length)
+    first = -(-start // step) * step
+    return [(100 * (t - start) / length, _clock(t, step)) for t in range(first, span[1] + 1, step)]
 
 
 def _span(times: Iterable[int]) -> tuple[int, int] | None:
@@ -138,18 +146,17 @@ def _span(times: Iterable[int]) -> tuple[int, int] | None:
     return (min(listed), max(listed)) if listed else None
 
 
-def _clock(time: int, dated: bool = False) -> str:
+def _clock(time: int, step: int = 1) -> str:
+    """A time as exact as its step needs it."""
     try:
         moment = from_microseconds(time)
     except OverflowError:
         return f"{time}us"
-    return (
-        f"{moment:%d %b %H:%M}"
-        if dated
-        else f"{moment:%H:%M}"
-        if moment.second == 0
-        else f"{moment:%H:%M:%S}"
-    )
+    if step >= duration("1d"):
+        return f"{moment:%d %b}"
+    if step >= duration("1m"):
+        return f"{moment:%H:%M}"
+    return f"{moment:%H:%M:%S}" if step >= duration("1s") else f"{moment:%H:%M:%S.%f}"[:-3]
 
 
 # --- how a match looks --------------------------------------------------------------------------------------
@@ -194,7 +201,7 @@ def _sample(match: SampleMatch) -> _Sample:
 
 def _where(alias: str, dots: list[Dot], start: int) -> str:
     own = [d for d in dots if d.alias == alias]
-    return f"+{_after(own[0].time - start)}" + (f" × {len(own)}" if len(own) > 1 else "")
+    return f"× {len(own)}" if len(own) > 1 else f"+{_after(own[0].time - start)}"
 
 
 def _after(microseconds: int) -> str:
@@ -238,7 +245,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, datetime):
         return _time_text(value)
     if isinstance(value, timedelta):
-        return _after(max(0, duration(value)))
+        return ("-" if value < timedelta(0) else "") + _after(abs(duration(value)))
     if isinstance(value, (dict, list)):
         text = json.dumps(value, ensure_ascii=False, default=_cell)
         return text if len(text) <= 300 else text[:299] + "…"

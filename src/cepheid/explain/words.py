@@ -11,7 +11,7 @@ from cepheid.pattern.model import Arrow, Closure, Loop, Node, Pattern, Step, ste
 from cepheid.pattern.text import expr_text
 from cepheid.plan.automaton import START, Accept, Component, Edge
 from cepheid.plan.plan import Plan
-from cepheid.plan.tree import map_nodes
+from cepheid.pattern.tree import map_nodes
 
 LOOPS = {
     Loop.ALL: "takes every event that fits",

@@ -136,7 +136,7 @@ def _emission(emission: Emission) -> Callable[[Pattern, Operator], Pattern]:
     def change(pattern: Pattern, operator: Operator) -> Pattern:
         if emission is not Emission.EACH:
             operator.nothing()
-            return replace(pattern, emission=emission)
+            return replace(pattern, emission=emission, eager=False)
         eager = operator.named(("eager",)).get("eager", Literal(False))
         if not isinstance(eager, Literal) or not isinstance(eager.value, bool):
             raise operator.mistake("`eager` is true or false", "write .each(eager: true)", eager.place)

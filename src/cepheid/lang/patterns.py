@@ -111,10 +111,10 @@ class PatternReader:
         bounds = [bound for _, bound, _ in drafts]
         last = drafts[-1][2]
         whole = None
-        if bounds[-1] is not None and not any(bounds[:-1]) and not last.plain_group:
+        if bounds[-1] is not None and all(b is None for b in bounds[:-1]) and not last.plain_group:
             whole, bounds[-1] = bounds[-1], None
         bounded = tuple(
-            self._bounded(link, bound, i, draft)
+            self._bounded(link, bound, i, draft, len(links) == 1)
             for i, (link, bound, (_, _, draft)) in enumerate(zip(links, bounds, drafts, strict=True))
         )
         if len(bounded) == 1:
@@ -129,7 +129,7 @@ class PatternReader:
         """A sequence of one is its only member; a plain group in it keeps all its clauses."""
         node = link.node
         if draft.plain_group and isinstance(node, Sequence) and node.span is not None:
-            node, whole = replace(node, span=None), node.span
+            node, whole = node.links[0].node if len(node.links) == 1 else replace(node, span=None), node.span
         if whole is not None and draft.within is not None and whole != draft.within:
             node = (
                 Sequence((Link(node),), span=draft.within)
@@ -201,10 +201,13 @@ class PatternReader:
                 hint=f"write `all {step}`, so that it takes every one",
             )
 
-    def _bounded(self, link: Link, bound: int | None, index: int, draft: Draft) -> Link:
+    def _bounded(self, link: Link, bound: int | None, index: int, draft: Draft, only: bool) -> Link:
         """Where the bound of a step is kept depends on what the step is."""
         if draft.within is not None and draft.plain_group and isinstance(link.node, Sequence):
             link = replace(link, node=replace(link.node, span=draft.within))
+        elif draft.within is not None and draft.plain_group and bound is None and not only:
+            # `-> (B within 5s)`: the only way to say a bound of the last step alone.
+            bound, draft = draft.within, replace(draft, plain_group=False)
         if bound is None:
             return link
         node = link.node
@@ -382,6 +385,7 @@ class PatternReader:
                 inner = self.sequence(part)
                 self._no_every_inside([(Link(inner.node), None, inner)])
                 self._no_clauses_inside([(Link(inner.node), None, inner)])
+                wheres += inner.where
                 node = inner.node
                 if inner.within is not None:
                     base = node if isinstance(node, Sequence) else Sequence((Link(node),), place=node.place)

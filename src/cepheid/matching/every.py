@@ -44,7 +44,7 @@ class EveryPartition(Partition):
         return done
 
     def _only_first_step(self) -> bool:
-        return all(t.position in self.first_positions for r in self.runs for t in r.taken)
+        return self._in_first_step(self.runs) == self.runs
 
     def _from_first_step(self, seen: Seen, taken: Taken) -> list[Run]:
         """On to the second step if the event fits it, else a newer start."""
@@ -91,8 +91,12 @@ class EveryPartition(Partition):
         for seen, taken in held[1:]:
             runs, done = self._offer(runs, seen, taken)
         self.listener = listener
+        runs, done = self._in_first_step(runs), self._in_first_step(done)
         whole = [r for r in [*runs, *done] if len(r.taken) == len(held)]
         return (runs, done) if whole else ([], [])
+
+    def _in_first_step(self, runs: list[Run]) -> list[Run]:
+        return [r for r in runs if all(t.position in self.first_positions for t in r.taken)]
 
     def _tell_replaced(self, runs: list[Run], taken: Taken) -> None:
         if self.runs and self.most == 1:

@@ -57,12 +57,10 @@ class NextMatchPartition(Partition):
         return self.owner.get(taken.index, start) != start
 
     def _chosen(self, complete: list[Run]) -> list[Run]:
-        """Older runs first; a match that would use another run's event is not given out."""
-        chosen = []
-        for run in super()._chosen(complete):
-            if any(self.owner.get(i, run.start) != run.start for i in run.indexes()):
-                continue
-            chosen.append(run)
+        """A match that would use another run's event is not given out, so it skips nothing either."""
+        free = [r for r in complete if not any(self.owner.get(i, r.start) != r.start for i in r.indexes())]
+        chosen = super()._chosen(free)
+        for run in chosen:
             self.owner.update(dict.fromkeys(run.indexes(), run.start))
         return chosen
 

@@ -43,8 +43,6 @@ from cepheid.pattern.conditions import (
     lit,
     max_,
     min_,
-    over_event,
-    over_match,
     stddev,
     sum_,
 )
@@ -72,10 +70,9 @@ from cepheid.pattern.model import (
     SkipTo,
     Step,
     Stream,
-    list_aliases,
-    walk_nodes,
 )
-from cepheid.pattern.text import column_name, pattern_text
+from cepheid.pattern.resolve import resolve_pattern, resolve_stream
+from cepheid.pattern.text import pattern_text
 
 Duration = str | timedelta
 P = TypeVar("P", bound="Part")
@@ -92,7 +89,7 @@ class Part:
 
     def build(self) -> Pattern:
         """The pattern as every engine reads it."""
-        return _resolved(_normal(_whole_draft(self)))
+        return resolve_pattern(_normal(_whole_draft(self)))
 
     def __str__(self) -> str:
         return str(self.build())
@@ -709,13 +706,8 @@ def _stream(part: Part, outputs: tuple[Output, ...]) -> Stream:
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
         raise _bad_argument(f"two columns are called `{twice}`", "give each its own name")
-    stream = as_stream(part)
-    known, keys = set(list_aliases(stream.pattern.root)), _keys(stream.pattern)
-    resolved = tuple(Output(check_name(o.name), over_match(o.expr, known, keys)) for o in outputs)
-    return replace(stream, outputs=resolved)
-
-
-# Names to what they mean, as in the text language.
+    named = tuple(Output(check_name(o.name), o.expr) for o in outputs)
+    return resolve_stream(replace(as_stream(part), outputs=named))
 
 
 def _normal(draft: Pattern) -> Pattern:
@@ -725,46 +717,6 @@ def _normal(draft: Pattern) -> Pattern:
         return draft
     node = root.links[0].node if len(root.links) == 1 else replace(root, span=None)
     return replace(draft, root=node, within=root.span)
-
-
-def _keys(pattern: Pattern) -> tuple[str, ...]:
-    return tuple(column_name(e) for e in pattern.partition_by)
-
-
-def _resolved(draft: Pattern) -> Pattern:
-    names = set(list_aliases(draft.root))
-    absent = {n.step.alias for n in walk_nodes(draft.root) if isinstance(n, Absence) and n.step.alias}
-    return replace(
-        draft,
-        root=_resolved_node(draft.root, names | absent),
-        where=None if draft.where is None else over_match(draft.where, names, _keys(draft)),
-        guards=tuple(_resolved_guard(g, names) for g in draft.guards),
-        partition_by=tuple(over_event(e, ()) for e in draft.partition_by),
-    )
-
-
-def _resolved_node(node: Node, names: set[str]) -> Node:
-    if isinstance(node, Step):
-        return node if node.where is None else replace(node, where=over_event(node.where, names))
-    if isinstance(node, Closure):
-        until = None if node.until is None else over_event(node.until, names)
-        return replace(node, body=_resolved_node(node.body, names), until=until)
-    if isinstance(node, Absence):
-        step = _resolved_node(node.step, names)
-        assert isinstance(step, Step)
-        return replace(node, step=step)
-    if isinstance(node, Sequence):
-        links = tuple(replace(link, node=_resolved_node(link.node, names)) for link in node.links)
-        return replace(node, links=links)
-    assert isinstance(node, (And, Or))
-    return replace(node, operands=tuple(_resolved_node(o, names) for o in node.operands))
-
-
-def _resolved_guard(guard: Guard, names: set[str]) -> Guard:
-    own = {guard.step.alias} if guard.step.alias else set()
-    step = _resolved_node(guard.step, names | own)
-    assert isinstance(step, Step)
-    return replace(guard, step=step)
 
 
 __all__ = [

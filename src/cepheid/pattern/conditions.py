@@ -7,13 +7,13 @@ down. Methods win over fields of the same name: fields called `where` or `like` 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
-from cepheid.errors import PatternMistake, nearest
+from cepheid.errors import PatternMistake
 from cepheid.pattern.expr import (
     AGGREGATES,
     Aggregate,
@@ -25,12 +25,10 @@ from cepheid.pattern.expr import (
     Field,
     In,
     IsNull,
-    Key,
     Length,
     Literal,
     Opaque,
     Unary,
-    rewrite,
 )
 from cepheid.pattern.text import expr_text
 
@@ -523,79 +521,3 @@ def _call(name: str, values: tuple[Any, ...]) -> Value:
     if name == "if" and len(values) == 3:
         return if_(*values)
     return Computed(Call(name, tuple(expression(v) for v in values)))
-
-
-# What the names in an expression mean, once all steps are known.
-
-
-def over_event(expr: Expr, names: Collection[str]) -> Expr:
-    """Bare names are fields of the event at hand."""
-
-    def change(node: Expr) -> Expr | None:
-        if isinstance(node, Field) and node.alias is None and node.path[0] in names:
-            return _of_step(node)
-        if isinstance(node, Opaque) and not set(node.aliases) & set(names) and len(node.aliases) == 1:
-            return Opaque(node.function, (), node.name)
-        _known(node, names)
-        return None
-
-    return rewrite(expr, change)
-
-
-def over_match(expr: Expr, names: Collection[str], keys: Collection[str]) -> Expr:
-    """Bare names are partition columns; everything else says which step it means."""
-
-    def change(node: Expr) -> Expr | None:
-        if isinstance(node, Field) and node.alias is None:
-            return _match_field(node, names, keys)
-        _known(node, names)
-        return None
-
-    return rewrite(expr, change)
-
-
-def _of_step(node: Field) -> Field:
-    if len(node.path) > 1:
-        return Field(node.path[0], node.path[1:])
-    raise PatternMistake(
-        f"`{node.path[0]}` is a whole event, not a value",
-        code="whole_event",
-        hint=f"name a field of it, for example {node.path[0]}.user",
-    )
-
-
-def _match_field(node: Field, names: Collection[str], keys: Collection[str]) -> Expr:
-    head, name = node.path[0], ".".join(node.path)
-    if head in names:
-        return _of_step(node)
-    if name in keys:
-        return Key(name)
-    if len(node.path) > 1:
-        raise _unknown_alias(head, names)
-    raise PatternMistake(
-        f"`{head}`: of which event?",
-        code="which_event",
-        hint=f"write {min(names)}.{head}"
-        if names
-        else f'name the steps: a = event("A").as_("a"), then a.{head}',
-    )
-
-
-def _known(node: Expr, names: Collection[str]) -> None:
-    used: tuple[str | None, ...] = ()
-    if isinstance(node, (Field, Length, Element, Aggregate)):
-        used = (node.alias,)
-    elif isinstance(node, Opaque):
-        used = node.aliases
-    for name in used:
-        if name is not None and name not in names:
-            raise _unknown_alias(name, names)
-
-
-def _unknown_alias(name: str, names: Collection[str]) -> PatternMistake:
-    hint = nearest(name, set(names)) or (
-        "the names here are " + ", ".join(sorted(names))
-        if names
-        else 'no step has a name yet: event("A").as_("a")'
-    )
-    return PatternMistake(f"no step is called `{name}`", code="unknown_alias", hint=hint)

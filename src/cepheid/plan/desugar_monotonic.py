@@ -8,7 +8,7 @@ from itertools import count
 
 from cepheid.pattern.expr import Binary, Expr, Field, conjunction, conjuncts
 from cepheid.pattern.model import Closure, Emission, Node, Pattern, Step, walk_nodes
-from cepheid.plan.tree import map_nodes
+from cepheid.pattern.tree import map_nodes
 
 
 def desugar_monotonic(pattern: Pattern) -> Pattern:

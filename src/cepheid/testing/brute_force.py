@@ -281,7 +281,9 @@ class _Laid:
 
     def free_before(self, absence: Absence, at: int, binds: Binds) -> bool:
         """`NOT X within d -> B`: no X earlier than B with X.time ≥ B.time − d."""
-        since = self.events[at].time - (absence.within or 0)
+        if absence.within is None:
+            raise Undecided("an absence without a bound before the first event a run takes")
+        since = self.events[at].time - absence.within
         before = [e for e in self.events[:at] if e.time >= since]
         return not any(self.satisfies(absence.step, e, binds) for e in before)
 
@@ -413,6 +415,8 @@ class _Laid:
         if own:
             if self.pattern.within is not None:
                 raise Undecided("an absence at the end with a bound of its own and a bound on the whole")
+            if len(own) < len(absences):
+                raise Undecided("absences at the end of which one has no bound")
             return self.events[way[-1].at].time + max(own)
         return None if self.pattern.within is None else self.events[way[0].at].time + self.pattern.within
 
@@ -785,7 +789,12 @@ def _every(laid: _Laid) -> list[Complete]:
             only_first = all(t.link == 0 for t in held)
         targets, _ = laid.targets(held)
         onward = [t for t in targets if held and not t.goes_on]
-        if held and (laid.guarded(held, at) or _stopped(laid, held, onward, at)):
+        stopped = bool(held) and _stopped(laid, held, onward, at)
+        if stopped and only_first and isinstance(first, Closure):
+            if len(held) == most:
+                raise Undecided("does a violation end a counted first step that is full?")
+            stopped = False  # that way forward is closed, but the step may still take more
+        if held and (laid.guarded(held, at) or stopped):
             held = ()
             continue
         ahead = [t for t in onward if laid.can_take(held, t, at)]

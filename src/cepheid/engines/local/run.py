@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
+from cepheid.engines.local.bad_rows import BadRow
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.frames import build_frame
-from cepheid.engines.local.sources import BATCH, BadRow, Source, open_source
+from cepheid.engines.local.reading import BATCH
+from cepheid.engines.local.sources import Source, open_source
 from cepheid.engines.local.times import to_microseconds
 from cepheid.engines.program import Program, compile, declarations_of
 from cepheid.engines.session import Found, Session
@@ -26,7 +28,6 @@ from cepheid.pattern.types import BOOL, STRING, TIMESTAMP, Schema, Type, list_of
 from cepheid.time.lateness import Lateness, TooLatePolicy
 
 Duration = str | int | float | timedelta
-CHUNK = 8192
 ENGINES = ("auto", "reference")
 
 
@@ -85,7 +86,7 @@ class Job:
         feed: Callable[[list[Event]], list[Found]] = self.session.feed
         batches = self.source.batches()
         if self.options.lateness is None:
-            batches, feed = _sorted(batches), self.session.feed_sorted
+            batches, feed = _sorted(batches, self.options.batch_size), self.session.feed_sorted
         for batch in batches:
             if self.seen is not None:
                 self.seen.look_at(batch)
@@ -203,8 +204,8 @@ def collect(job: Job) -> Results:
     return results
 
 
-def _sorted(batches: Iterator[list[Event]]) -> Iterator[list[Event]]:
-    """The whole input in total order, in chunks."""
+def _sorted(batches: Iterator[list[Event]], size: int) -> Iterator[list[Event]]:
+    """The whole input in total order, in batches."""
     events = [event for batch in batches for event in batch]
     try:
         events.sort(key=Event.place_in_order)
@@ -212,8 +213,8 @@ def _sorted(batches: Iterator[list[Event]]) -> Iterator[list[Event]]:
         raise InputMistake(
             "the order columns hold values that cannot be compared with each other", code="bad_order"
         ) from None
-    for at in range(0, len(events), CHUNK):
-        yield events[at : at + CHUNK]
+    for at in range(0, len(events), size):
+        yield events[at : at + size]
 
 
 def _partitioned(declarations: Declarations, names: tuple[str, ...]) -> Declarations:

@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from cepheid.errors import InputMistake
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from cepheid.pattern.times import EPOCH
 
 # How many of the unit make a second.
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -35,7 +34,7 @@ def to_microseconds(value: Any, unit: str = "s") -> int:
 
 
 def from_microseconds(microseconds: int) -> datetime:
-    """An aware datetime in UTC.
+    """An aware datetime in UTC. Numbers come from users here: what is no time is their mistake, with a hint.
 
     >>> from_microseconds(1_500_000).isoformat()
     '1970-01-01T00:00:01.500000+00:00'

@@ -5,24 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cepheid.errors import PatternMistake, Place, nearest
-from cepheid.pattern.expr import Aggregate, Element, Expr, Field, Key, Length, rewrite
+from cepheid.pattern.expr import Aggregate, Element, Expr, Field, Key, Length, Opaque, rewrite
 from cepheid.pattern.model import (
     Absence,
-    And,
     Closure,
     Guard,
-    Link,
     Node,
-    Or,
     Output,
     Pattern,
-    Sequence,
     Step,
     Stream,
     list_aliases,
     walk_nodes,
 )
 from cepheid.pattern.text import column_name
+from cepheid.pattern.tree import map_nodes
 
 
 def resolve_stream(stream: Stream) -> Stream:
@@ -57,21 +54,14 @@ def _absent_names(pattern: Pattern) -> set[str]:
 
 
 def _node(node: Node, names: set[str]) -> Node:
-    if isinstance(node, Step):
-        return _step(node, names)
-    if isinstance(node, Closure):
-        until = None if node.until is None else _over_event(node.until, names)
-        return replace(node, body=_node(node.body, names), until=until)
-    if isinstance(node, Absence):
-        return replace(node, step=_step(node.step, names))
-    if isinstance(node, Sequence):
-        return replace(node, links=tuple(_link(link, names) for link in node.links))
-    assert isinstance(node, (And, Or))
-    return replace(node, operands=tuple(_node(o, names) for o in node.operands))
+    def change(inner: Node) -> Node:
+        if isinstance(inner, Step):
+            return _step(inner, names)
+        if isinstance(inner, Closure) and inner.until is not None:
+            return replace(inner, until=_over_event(inner.until, names))
+        return inner
 
-
-def _link(link: Link, names: set[str]) -> Link:
-    return replace(link, node=_node(link.node, names))
+    return map_nodes(node, change)
 
 
 def _step(step: Step, names: set[str]) -> Step:
@@ -91,6 +81,8 @@ def _over_event(expr: Expr, names: set[str]) -> Expr:
             return Field(node.path[0], node.path[1:], place=node.place)
         if isinstance(node, Field) and node.alias is None and node.path[0] in names:
             raise _whole_event(node.path[0], node.place)
+        if isinstance(node, Opaque) and len(node.aliases) == 1 and node.aliases[0] not in names:
+            return Opaque(node.function, (), node.name, place=node.place)  # it takes the event itself
         _known_alias(node, names)
         return None
 
@@ -139,8 +131,12 @@ def _not_absent(node: Field, absent: set[str]) -> None:
 
 
 def _known_alias(node: Expr, names: set[str]) -> None:
-    if isinstance(node, (Length, Element, Aggregate)) and node.alias not in names:
-        raise _unknown_alias(node.alias, names, node.place)
+    used: tuple[str | None, ...] = node.aliases if isinstance(node, Opaque) else ()
+    if isinstance(node, (Field, Length, Element, Aggregate)):
+        used = (node.alias,)
+    for name in used:
+        if name is not None and name not in names:
+            raise _unknown_alias(name, names, node.place)
 
 
 def _unknown_alias(name: str, names: set[str], place: Place | None) -> PatternMistake:

@@ -1,0 +1,38 @@
+"""Opening a file of lines, packed or not, and saying what is wrong with one that cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from cepheid.errors import InputMistake
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """What the system says about a file it cannot read, as one message with the file's name."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error, pa.ArrowException) as failure:
+        raise InputMistake(f"{path} cannot be read: {failure}", code="bad_file") from None
+
+
+@contextmanager
+def bytes_of(path: Path) -> Iterator[tuple[Iterable[bytes], IO[bytes]]]:
+    """Its lines, and the file itself, whose position says how far reading has come."""
+    with path.open("rb") as raw:
+        if path.suffix.lower() == ".gz":
+            with closing(gzip.GzipFile(fileobj=raw)) as unpacked:
+                yield unpacked, raw
+        else:
+            yield raw, raw
+
+
+def lossy(line: str | bytes) -> str:
+    return (line if isinstance(line, str) else line.decode("utf-8", "backslashreplace")).strip()

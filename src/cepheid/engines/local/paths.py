@@ -1,0 +1,102 @@
+"""Events from files: a path, a directory or a pattern, each file by its format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import reduce
+from glob import glob
+from pathlib import Path
+
+from cepheid.engines.local.events import Columns
+from cepheid.engines.local.open_files import explained
+from cepheid.engines.local.reading import FileReader, Kind, Progress, Reader, Row
+from cepheid.engines.local.reading_csv import CsvReader
+from cepheid.engines.local.reading_json import JsonReader, LinesReader
+from cepheid.engines.local.reading_parquet import ParquetReader
+from cepheid.errors import InputMistake
+from cepheid.pattern.types import (
+    NULL,
+    UNKNOWN,
+    Schema,
+    Type,
+    common,
+    struct_of,
+)
+
+
+def path_reader(name: str, columns: Columns) -> tuple[Kind, Reader, Progress]:
+    if name == "-":
+        return "path", LinesReader(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>"), Progress(unit="bytes")
+    paths = _paths(name)
+    total = sum(path.stat().st_size for path in paths)
+    reader = FilesReader([_file_reader(path, columns) for path in paths])
+    return "path", reader, Progress(total=total, unit="bytes")
+
+
+def _paths(name: str) -> list[Path]:
+    path = Path(name)
+    if path.is_dir():
+        found = sorted(child for child in path.iterdir() if child.name[0] not in "._")
+    else:
+        found = [path] if path.exists() else sorted(Path(match) for match in glob(name, recursive=True))
+    if not found:
+        what = f"there are no event files in {name}" if path.is_dir() else f"there is no file {name}"
+        raise InputMistake(what, code="no_such_file")
+    return found
+
+
+_FORMATS: dict[str, Callable[[Path, Columns], FileReader]] = {
+    ".jsonl": JsonReader,
+    ".ndjson": JsonReader,
+    ".json": JsonReader,
+    ".csv": CsvReader,
+    ".parquet": ParquetReader,
+}
+
+
+def _file_reader(path: Path, columns: Columns) -> FileReader:
+    ending = "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+    format = _FORMATS.get(ending.lower().removesuffix(".gz"))
+    if format is None or path.is_dir() or (format is ParquetReader and path.suffix.lower() == ".gz"):
+        raise InputMistake(
+            f"{path} is {'a directory' if path.is_dir() else 'of an unknown format'}",
+            code="unknown_format",
+            hint="events are read from .jsonl, .ndjson, .json (one object a line) and .csv, also with .gz, "
+            "and from .parquet; a pattern such as `logs/*.jsonl` picks files",
+        )
+    return format(path, columns)
+
+
+class FilesReader:
+    """Files one after the other, each by its format."""
+
+    typed: bool | None = None
+
+    def __init__(self, files: list[FileReader]) -> None:
+        self._files = files
+
+    def schema(self) -> Schema | None:
+        structs = [file.struct() for file in self._files]
+        known = [struct for struct in structs if struct is not None]
+        if not known or len(known) < len(structs):
+            return None
+        return Schema(common_fields=reduce(_either, known))
+
+    def rows(self, progress: Progress) -> Iterator[Row]:
+        before = 0
+        for file in self._files:
+            with explained(file.path):
+                for row, done in file.rows():
+                    progress.done = before + done
+                    yield row
+            before += file.path.stat().st_size
+            progress.done = before
+
+
+def _either(left: Type, right: Type) -> Type:
+    """The columns of two files; a column whose types clash is of unknown type."""
+    merged = dict(left.fields)
+    for name, kind in right.fields:
+        merged[name] = common(merged.get(name, NULL), kind) or UNKNOWN
+    return struct_of(merged)

@@ -1,0 +1,88 @@
+"""Events from JSON lines: a file, or lines that are open already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from cepheid.engines.local.events import Columns
+from cepheid.engines.local.open_files import bytes_of, lossy
+from cepheid.engines.local.reading import Place, Progress, Row
+from cepheid.errors import InputMistake
+from cepheid.pattern.types import (
+    Schema,
+    Type,
+)
+
+
+class JsonReader:
+    """A file of JSON lines."""
+
+    def __init__(self, path: Path, columns: Columns) -> None:
+        self.path = path
+
+    def struct(self) -> Type | None:
+        return None
+
+    def rows(self) -> Iterator[tuple[Row, int]]:
+        with bytes_of(self.path) as (lines, raw):
+            for row in _json_rows(lines, str(self.path)):
+                yield row, raw.tell()
+
+
+class LinesReader:
+    """JSON lines from an open file, such as standard input."""
+
+    typed: bool | None = None
+
+    def __init__(self, lines: Iterable[str | bytes], name: str) -> None:
+        self._lines = lines
+        self._name = name
+
+    def schema(self) -> Schema | None:
+        return None
+
+    def rows(self, progress: Progress) -> Iterator[Row]:
+        return _json_rows(_counted(self._lines, progress), self._name)
+
+
+def _counted(lines: Iterable[str | bytes], progress: Progress) -> Iterator[str | bytes]:
+    for line in lines:
+        progress.done += len(line)
+        yield line
+
+
+def _json_rows(lines: Iterable[str | bytes], name: str) -> Iterator[Row]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = Place(name, number)
+        try:
+            text = _decoded(line, number)
+            yield Row(place, _json_object(text), text)
+        except InputMistake as mistake:
+            yield Row(place, {}, lossy(line), mistake)
+
+
+def _decoded(line: str | bytes, number: int) -> str:
+    if isinstance(line, str):
+        return line.strip()
+    try:
+        # Only the first line may begin with a byte order mark.
+        return line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+    except UnicodeDecodeError:
+        raise InputMistake("not UTF-8 text") from None
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        values = json.loads(text)
+    except ValueError as failure:
+        raise InputMistake(f"not JSON ({failure})") from None
+    except RecursionError:
+        raise InputMistake("not readable JSON (nested too deeply)") from None
+    if not isinstance(values, dict):
+        raise InputMistake("not a JSON object; there must be one object a line")
+    return values
