@@ -251,7 +251,10 @@ def test_nothing_known_of_the_event() -> None:
     assert found.hint == "did you mean `login`?"
     nested = mistake("payload.user", LOOSE)
     assert nested.code == "unknown_alias"
-    assert nested.hint == "for a field inside a field name the step and write a.payload.user"
+    assert nested.hint == (
+        "the names here are fails, login, loose; "
+        "for a field inside a field name the step and write a.payload.user"
+    )
     assert mistake("user + 'a'", LOOSE).code == "type_clash"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import signal
@@ -17,7 +18,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from cepheid import __version__
-from cepheid.cli import main, running
+from cepheid.cli import main, running, summary
+from cepheid.engines.local.run import Job, Options
 
 QUERY = """\
 stream Pair = A as a -> B[v > a.v] as b .within(10s) .partition_by(k) .emit(k: a.k, v: b.v)
@@ -463,6 +465,17 @@ def test_version_and_help(folder: Path) -> None:
     assert __version__ in cepheid("--version").stdout
     for args in (["-h"], ["run", "-h"], ["check", "--help"]):
         assert "Usage: " in cepheid(*args).stdout
+
+
+def test_a_progress_bar_where_stderr_is_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", screen)
+    job = Job(QUERY, "events.jsonl", Options())
+    with summary.progress_bar(job, wanted=True):
+        list(job.steps())
+    assert "matching, 4 events" in screen.getvalue()
+    assert "100%" in screen.getvalue()
 
 
 # --- as a process -------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import pytest
 from cepheid.errors import PatternMistake
 from cepheid.lang.parser import parse_expression
 from cepheid.pattern.expr import Call, Literal
-from cepheid.pattern.functions import FUNCTIONS, BadArgument, Clash, check_literals, find_function
+from cepheid.pattern.functions import FUNCTIONS, check_literals, find_function
 from cepheid.pattern.types import (
     BOOL,
     DATE,
@@ -27,6 +27,7 @@ from cepheid.pattern.types import (
     list_of,
     type_of,
 )
+from cepheid.pattern.values import BadArgument, Clash
 
 
 def apply(name: str, *values: Any) -> Any:

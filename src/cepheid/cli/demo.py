@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
@@ -10,7 +9,7 @@ import click
 from cepheid.cli.reporting import Notes
 from cepheid.cli.running import drive
 from cepheid.cli.sinks import TableSink
-from cepheid.cli.summary import progress_bar, summary
+from cepheid.cli.summary import summary
 from cepheid.demo import EVENTS, QUERY
 from cepheid.engines.local.run import Job, Options
 
@@ -20,12 +19,16 @@ REPORT = "cepheid-demo.html"
 def run_demo(folder: Path) -> None:
     job = Job(QUERY.read_text(encoding="utf-8"), EVENTS, Options(), source_name=str(QUERY))
     streams = [s.name for s in job.program.declarations.streams]
-    click.echo(f"A day of card payments: is somebody up to something?\n{QUERY}\n{EVENTS}\n")
+    click.echo(f"A day of card payments: is somebody up to something?\n{_near(QUERY)}\n{_near(EVENTS)}\n")
     sink, notes = TableSink(job, streams, None, None), Notes(job, streams)
-    with progress_bar(job, sys.stdout.isatty()):
-        tally, elapsed = drive(job, streams, sink, notes=notes)
+    tally, elapsed = drive(job, streams, sink, notes=notes, bar=True)
     for line in summary(job, streams, tally, elapsed):
         click.echo(line)
     path = folder / REPORT
     notes.write(path, f"{QUERY.name} over {EVENTS.name}", tally, elapsed, "A day of card payments")
     click.echo(f"report: {path}")
+
+
+def _near(path: Path) -> Path:
+    """From here, where that is shorter."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

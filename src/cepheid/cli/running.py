@@ -17,8 +17,8 @@ from cepheid.cli.reporting import Notes
 from cepheid.cli.sinks import Sink, open_sink, opened
 from cepheid.cli.summary import Tally, progress_bar, summary
 from cepheid.cli.trace import Trace
-from cepheid.engines.local.run import Job, Options, make_options
 from cepheid.engines.local.bad_rows import BadRow
+from cepheid.engines.local.run import Job, Options, make_options
 from cepheid.engines.local.writers import json_line
 from cepheid.engines.session import Found
 from cepheid.errors import InputMistake, TooLate
@@ -71,8 +71,7 @@ def run_request(request: Request) -> None:
         streams = _streams(job, request.stream)
         sink = stack.enter_context(open_sink(job, streams, request.format, request.out, request.limit))
         notes = Notes(job, streams) if request.report else None
-        stack.enter_context(progress_bar(job, _bar_wanted(request)))
-        tally, elapsed = drive(job, streams, sink, dead, notes)
+        tally, elapsed = drive(job, streams, sink, dead, notes, _bar_wanted(request))
         stack.pop_all().close()  # files are complete before anything is said about them
     if notes is not None and request.report:
         notes.write(Path(request.report), f"{request.name} over {request.events}", tally, elapsed)
@@ -82,21 +81,27 @@ def run_request(request: Request) -> None:
 
 
 def drive(
-    job: Job, streams: list[str], sink: Sink, dead: Write | None = None, notes: Notes | None = None
+    job: Job,
+    streams: list[str],
+    sink: Sink,
+    dead: Write | None = None,
+    notes: Notes | None = None,
+    bar: bool = False,
 ) -> tuple[Tally, float]:
     """Runs a job to its end."""
     tally, wanted = Tally(), set(streams)
     began = time.perf_counter()
     try:
-        for found in job.steps():
-            for item in found:
-                if item.kind == "dead_letter":
-                    tally.dead_letters += 1
-                    (dead or _nowhere)(item.row)
-                elif item.stream in wanted:
-                    _take(item, sink, tally, notes)
-            if found:
-                sink.flush()
+        with progress_bar(job, bar):
+            for found in job.steps():
+                for item in found:
+                    if item.kind == "dead_letter":
+                        tally.dead_letters += 1
+                        (dead or _nowhere)(item.row)
+                    elif item.stream in wanted:
+                        _take(item, sink, tally, notes)
+                if found:
+                    sink.flush()
     except TooLate as late:
         raise _with_options(late) from None
     elapsed = time.perf_counter() - began

@@ -62,17 +62,16 @@ class _Bar(Progress):
     """Looks at the job whenever it is drawn, so that the loop does not have to tell it."""
 
     def __init__(self, job: Job, console: Console) -> None:
+        self.job = job
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
         super().__init__(*columns, console=console, transient=True)
-        self.job = job
-        self.task = self.add_task("reading", total=job.source.progress.total)
+        self.add_task("reading", total=job.source.progress.total)
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        progress = self.job.source.progress
-        done = progress.total is not None and progress.done >= progress.total
-        matching = self.job.session.arrivals.seen
-        what = f"matching, {matching:,} events" if matching or done else "reading"
-        self.update(self.task, completed=progress.done, total=progress.total, description=what)
+        progress, matching = self.job.source.progress, self.job.session.arrivals.seen
+        what = f"matching, {matching:,} events" if matching else "reading"
+        for task in self.task_ids:
+            self.update(task, completed=progress.done, total=progress.total, description=what)
         return super().get_renderables()
 
 

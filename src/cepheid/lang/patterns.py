@@ -129,7 +129,8 @@ class PatternReader:
         """A sequence of one is its only member; a plain group in it keeps all its clauses."""
         node = link.node
         if draft.plain_group and isinstance(node, Sequence) and node.span is not None:
-            node, whole = node.links[0].node if len(node.links) == 1 else replace(node, span=None), node.span
+            whole = node.span
+            node = node.links[0].node if len(node.links) == 1 else replace(node, span=None)
         if whole is not None and draft.within is not None and whole != draft.within:
             node = (
                 Sequence((Link(node),), span=draft.within)
@@ -222,7 +223,7 @@ class PatternReader:
             raise PatternMistake(
                 "a `within` on the first step bounds nothing: there is no event before it",
                 code="bound_on_first_step",
-                place=draft.bound_place,
+                place=draft.bound_place or node.place,
                 hint="put it after the step it bounds, or at the end for the whole pattern",
             )
         return replace(link, within=bound)
@@ -375,7 +376,9 @@ class PatternReader:
 
     def _logical(self, tree: Any) -> Draft:
         keyword, *rest = tree.children
-        operands, operators, wheres = [], [], []
+        operands: list[Node] = []
+        operators: list[Any] = []
+        wheres: list[Expr] = []
         for part in rest:
             if part is None or isinstance(part, Token):
                 continue

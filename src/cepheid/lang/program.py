@@ -11,10 +11,10 @@ from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.lang.expressions import read_name
 from cepheid.lang.operators import apply_operator, read_operator
 from cepheid.lang.patterns import PatternReader
-from cepheid.pattern.resolve import resolve_stream
 from cepheid.lang.source import Source
 from cepheid.pattern.expr import conjunction
 from cepheid.pattern.model import Declarations, EventType, Pattern, Stream
+from cepheid.pattern.resolve import resolve_stream
 from cepheid.pattern.types import BY_NAME, Type, list_of
 
 

@@ -43,7 +43,7 @@ class CountingPartition(Partition):
                 exprs += [*accept.tests, *(b for a in accept.absences for b in automaton.absences[a].beta)]
         exprs += [b for g in self.plan.guards for b in g.beta]
         named = {n for g in self.plan.guards for n in (g.guard.start, g.guard.end) if n is not None}
-        bound = {name: _LENGTH for name in named}
+        bound = dict.fromkeys(named, _LENGTH)
         return _merged([bound, *(_uses(e) for e in exprs)])
 
     def _advance(self, seen: Any, taken: Any) -> list[Run]:

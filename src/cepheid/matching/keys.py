@@ -7,7 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from cepheid.pattern.functions import as_utc
+from cepheid.pattern.values import as_utc
 
 
 def lookup_key(values: tuple[Any, ...], inferred: bool) -> tuple[Hashable, ...]:

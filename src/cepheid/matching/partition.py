@@ -82,9 +82,9 @@ class Partition:
     def on_end(self, time: int) -> Findings:
         """Nothing comes after `time`: closures at the end are closed, absences not yet certain are pending."""
         before = self.on_time(time)
-        held = [r for r in self.runs if self._held(r)]
-        self.runs = [r for r in self.runs if not self._held(r)]
-        self._finish(held, time)
+        while held := [r for r in self.runs if self._held(r)]:
+            self.runs = [r for r in self.runs if not self._held(r)]
+            self._finish(held, time)
         pending = tuple(self._pending(r) for r in self.runs if self.moves.waiting(r))
         return before + replace(self._answer(), pending=pending)
 

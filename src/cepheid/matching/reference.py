@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from cepheid.matching.counting import CountingPartition
-from cepheid.matching.every import EveryPartition
 from cepheid.matching.evaluate import Moment, compile_value
+from cepheid.matching.every import EveryPartition
 from cepheid.matching.found import Findings, merged
 from cepheid.matching.keys import lookup_key
 from cepheid.matching.lifecycle import Listener

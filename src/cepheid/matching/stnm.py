@@ -69,6 +69,10 @@ class NextMatchPartition(Partition):
             return
         for start in sorted({r.start for r in complete}):
             mine = [r for r in complete if r.start == start]
+            if self._holds_used(mine):  # an older run that completes now used it
+                self.runs = [r for r in self.runs if r.start != start]
+                self._replay(start, mine[0], detected)
+                continue
             fresh = [r for r in mine if self._match(r, detected).id not in self.given.get(start, set())]
             for run in self._chosen(fresh):
                 self.given.setdefault(start, set()).add(self._match(run, detected).id)
@@ -79,9 +83,12 @@ class NextMatchPartition(Partition):
         """Every other run that holds a used event goes back to where it would be without it."""
         for start in sorted({r.start for r in self.runs} - {user}):
             family = [r for r in self.runs if r.start == start]
-            if any(self.owner.get(i, start) != start for r in family for i in r.indexes()):
+            if self._holds_used(family):
                 self.runs = [r for r in self.runs if r.start != start]
                 self._replay(start, family[0], detected)
+
+    def _holds_used(self, family: list[Run]) -> bool:
+        return any(self.owner.get(i, r.start) != r.start for r in family for i in r.indexes())
 
     def _replay(self, start: int, run: Run, detected: int) -> None:
         if start in self.owner and self.owner[start] != start:

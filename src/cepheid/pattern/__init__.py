@@ -1,1 +1,1 @@
-"""The pattern model: typed, immutable, with source positions. Every front end builds it, every engine reads it."""
+"""The pattern model: typed, immutable, with places. Every front end builds it, every engine reads it."""

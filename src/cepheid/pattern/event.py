@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """A record with a type and a time in microseconds. Compared by identity: two equal records are two events."""
+    """A record with a type and a time in microseconds. Two equal records are two events."""
 
     type: str
     time: int

@@ -114,7 +114,7 @@ class Case(Expr):
 
 @dataclass(frozen=True)
 class Call(Expr):
-    """A scalar function, or one of the match functions `match_id() match_start() match_end() count_matches()`."""
+    """A scalar function, or a function of the match such as `match_id()` and `count_matches()`."""
 
     name: str
     args: tuple[Expr, ...]

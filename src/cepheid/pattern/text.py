@@ -48,9 +48,40 @@ from cepheid.pattern.types import Type
 
 _PLAIN = re.compile(r"[^\W\d]\w*\Z")
 # Words a name must not be mistaken for; quoted, every name is safe.
-_RESERVED = set(
-    ["event", "pattern", "stream", "within", "partition", "by", "unless", "between", "after", "all", "any", "next", "first", "greedy", "every", "as", "where", "until", "not", "and", "or", "in", "is", "like", "null", "true", "false", "case", "when", "then", "else", "end"]
-)
+_RESERVED = {
+    "event",
+    "pattern",
+    "stream",
+    "within",
+    "partition",
+    "by",
+    "unless",
+    "between",
+    "after",
+    "all",
+    "any",
+    "next",
+    "first",
+    "greedy",
+    "every",
+    "as",
+    "where",
+    "until",
+    "not",
+    "and",
+    "or",
+    "in",
+    "is",
+    "like",
+    "null",
+    "true",
+    "false",
+    "case",
+    "when",
+    "then",
+    "else",
+    "end",
+}
 
 
 def name_text(name: str) -> str:

@@ -25,7 +25,7 @@ from cepheid.pattern.expr import (
     Opaque,
     Unary,
 )
-from cepheid.pattern.functions import VERBS, article, check_literals, clash_hint, clean, find_function
+from cepheid.pattern.functions import check_literals, find_function
 from cepheid.pattern.text import expr_text, name_text
 from cepheid.pattern.types import (
     BOOL,
@@ -44,6 +44,7 @@ from cepheid.pattern.types import (
     list_of,
     type_of,
 )
+from cepheid.pattern.values import VERBS, article, clash_hint, clean
 
 
 @dataclass(frozen=True)

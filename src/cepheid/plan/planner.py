@@ -43,7 +43,7 @@ def plan_pattern(
         key=rewritten.partition_by or inferred,
         key_names=tuple(column_name(e) for e in rewritten.partition_by),
         inferred_key=bool(inferred),
-        aliases={a: many for a, many in list_aliases(pattern.root).items()},
+        aliases=list_aliases(pattern.root),
         event_types=tuple(dict.fromkeys(_types(rewritten))),
         identity=named if named is not None and named != "matches" else pattern_text(pattern),
         needed=needed_fields(rewritten, outputs),

@@ -237,7 +237,10 @@ class _Laid:
     def closure_satisfies(self, node: Closure, step: Step, event: Event, way: Way) -> bool:
         """`b.f` in the closure's own condition is the event captured before; before the first, the step before."""
         binds, monotonic = self.binds(way), node.monotonic
-        before = {**binds, step.alias: binds.get(step.alias or "") or tuple(self.events[t.at] for t in way[-1:])}
+        before = {
+            **binds,
+            step.alias: binds.get(step.alias or "") or tuple(self.events[t.at] for t in way[-1:]),
+        }
 
         def look(alias: str) -> Event | None:
             return before[alias][-1] if before.get(alias) else None
@@ -305,7 +308,7 @@ class _Laid:
         event, link, node = self.events[at], self.links[target.link], self.node(target.link)
         step = self.step(target)
         taken = (*way, Take(target.link, target.operand, at))
-        if isinstance(node, Closure):
+        if isinstance(node, Closure) and not node.single:  # the alias of `A?` is one event, the one at hand
             fits = self.closure_satisfies(node, step, event, way)
         else:
             fits = self.satisfies(step, event, self.binds(way))
@@ -700,7 +703,9 @@ class _Stnm:
         deadline = self.laid.absence_end(way, absences) if absences else None
         if deadline is None:
             return False
-        later = [i for i in range(way[-1].at + 1, len(self.laid.events)) if self.laid.events[i].time <= deadline]
+        later = [
+            i for i in range(way[-1].at + 1, len(self.laid.events)) if self.laid.events[i].time <= deadline
+        ]
         return any(self.laid.violates(a, way, i) for a in absences for i in later)
 
     def path(self, start: int, n: int) -> _Path | None:
@@ -814,4 +819,6 @@ def _every(laid: _Laid) -> list[Complete]:
 
 def _stopped(laid: _Laid, held: Way, onward: list[Target], at: int) -> bool:
     since = range(held[-1].at + 1, at + 1)
-    return bool(onward) and all(any(laid.violates(a, held, i) for a in t.passed for i in since) for t in onward)
+    return bool(onward) and all(
+        any(laid.violates(a, held, i) for a in t.passed for i in since) for t in onward
+    )

@@ -187,7 +187,9 @@ class _Writer:
             closure = i == 0 and self.chance(3)
         arrow = ""
         if shape.arrows and i and self.chance(4):
-            arrow = self.pick(["any ", "first "] if closure or after_optional else ["any ", "first ", "next "])
+            arrow = self.pick(
+                ["any ", "first "] if closure or after_optional else ["any ", "first ", "next "]
+            )
         own = self.condition(self.settled, 3)
         if not closure:
             bound = self.bound(i, last)

@@ -7,17 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.engines.local.arrow_types import (
-    plain_arrow,
-    type_from_arrow,
-)
+from cepheid.engines.local.arrow_types import plain_arrow, type_from_arrow
 from cepheid.engines.local.reading import BATCH
 from cepheid.engines.local.times import from_microseconds
 from cepheid.errors import InputMistake
-from cepheid.pattern.types import (
-    UNKNOWN,
-    Type,
-)
+from cepheid.pattern.types import UNKNOWN, Type
 
 # A column is an Arrow array, or plain Python values where Arrow has no type for what a pandas column holds.
 Column = Any

@@ -15,14 +15,7 @@ from cepheid.engines.local.reading_csv import CsvReader
 from cepheid.engines.local.reading_json import JsonReader, LinesReader
 from cepheid.engines.local.reading_parquet import ParquetReader
 from cepheid.errors import InputMistake
-from cepheid.pattern.types import (
-    NULL,
-    UNKNOWN,
-    Schema,
-    Type,
-    common,
-    struct_of,
-)
+from cepheid.pattern.types import NULL, UNKNOWN, Schema, Type, common, struct_of
 
 
 def path_reader(name: str, columns: Columns) -> tuple[Kind, Reader, Progress]:

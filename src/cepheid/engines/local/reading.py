@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 from cepheid.errors import InputMistake
-from cepheid.pattern.types import (
-    Schema,
-    Type,
-)
+from cepheid.pattern.types import Schema, Type
 
 BATCH = 8192
 Kind = Literal["pandas", "polars", "arrow", "duckdb", "dicts", "path"]

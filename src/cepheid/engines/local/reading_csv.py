@@ -13,20 +13,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from cepheid.engines.local.arrow_types import (
-    as_declared,
-    refuse_twins,
-    type_from_arrow,
-)
+from cepheid.engines.local.arrow_types import as_declared, refuse_twins, type_from_arrow
 from cepheid.engines.local.arrow_values import python_values
 from cepheid.engines.local.events import Columns, check_columns
 from cepheid.engines.local.open_files import bytes_of, explained, lossy
 from cepheid.engines.local.reading import BATCH, Place, Row
 from cepheid.errors import InputMistake
-from cepheid.pattern.types import (
-    Type,
-    struct_of,
-)
+from cepheid.pattern.types import Type, struct_of
 
 # What a column may be, the first that holds all its values. Text is what remains.
 _CSV_TYPES = (

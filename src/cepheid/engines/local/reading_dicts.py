@@ -8,9 +8,7 @@ from typing import Any
 from cepheid.engines.local.events import Columns, SchemaScan, plain
 from cepheid.engines.local.reading import Place, Progress, Row
 from cepheid.errors import InputMistake
-from cepheid.pattern.types import (
-    Schema,
-)
+from cepheid.pattern.types import Schema
 
 
 class DictReader:

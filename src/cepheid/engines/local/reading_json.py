@@ -11,10 +11,7 @@ from cepheid.engines.local.events import Columns
 from cepheid.engines.local.open_files import bytes_of, lossy
 from cepheid.engines.local.reading import Place, Progress, Row
 from cepheid.errors import InputMistake
-from cepheid.pattern.types import (
-    Schema,
-    Type,
-)
+from cepheid.pattern.types import Schema, Type
 
 
 class JsonReader:

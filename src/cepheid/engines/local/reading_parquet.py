@@ -7,17 +7,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from cepheid.engines.local.arrow_types import (
-    as_declared,
-    struct_of_arrow,
-)
+from cepheid.engines.local.arrow_types import as_declared, struct_of_arrow
 from cepheid.engines.local.arrow_values import batch_rows, named
 from cepheid.engines.local.events import Columns, check_columns
 from cepheid.engines.local.open_files import explained
 from cepheid.engines.local.reading import BATCH, Place, Row
-from cepheid.pattern.types import (
-    Type,
-)
+from cepheid.pattern.types import Type
 
 
 class ParquetReader:

@@ -7,19 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.engines.local.arrow_types import (
-    as_declared,
-    refuse_twins,
-    struct_of_arrow,
-)
+from cepheid.engines.local.arrow_types import as_declared, refuse_twins, struct_of_arrow
 from cepheid.engines.local.arrow_values import Column, batch_rows, column_type, named, slices
 from cepheid.engines.local.events import Columns, check_columns, plain
 from cepheid.engines.local.reading import BATCH, Kind, Place, Progress, Row
-from cepheid.pattern.types import (
-    Schema,
-    Type,
-    struct_of,
-)
+from cepheid.pattern.types import Schema, Type, struct_of
 
 
 class TableReader:
