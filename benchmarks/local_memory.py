@@ -55,7 +55,7 @@ def floor_seconds(path: Path) -> float:
 
 def cepheid_run(query: Path, events: Path, out: Path) -> tuple[float, int]:
     """Seconds and the peak resident memory in MiB of one `cepheid run`."""
-    command = [sys.executable, "-m", "cepheid.cli", "run", str(query), str(events)]
+    command = [sys.executable, "-m", "cepheid", "run", str(query), str(events)]
     command += ["--no-sort", "--format", "json", "--out", str(out), "--quiet"]
     began = time.perf_counter()
     child = subprocess.Popen(command)

@@ -10,7 +10,8 @@ import pytest
 
 from cepheid.errors import EvaluationError, PatternMistake
 from cepheid.lang.parser import parse_expression
-from cepheid.matching.evaluate import Moment, compile_value
+from cepheid.matching.evaluate import compile_value
+from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Aggregate, Binary, Element, Expr, Field, Key, Length, Literal, Opaque
 from cepheid.pattern.types import (

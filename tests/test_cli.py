@@ -38,6 +38,9 @@ PAIRS = [{"k": "x", "v": 5}, {"k": "y", "v": 7}]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("CEPHEID_DEBUG", raising=False)
+    monkeypatch.setenv(
+        "PYTHONPATH", str(Path(running.__file__).parents[2])
+    )  # for processes started elsewhere
     (tmp_path / "q.cep").write_text(QUERY)
     write_events("events.jsonl", EVENTS)
     return tmp_path

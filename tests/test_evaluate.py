@@ -13,7 +13,9 @@ import pytest
 
 from cepheid.errors import EvaluationError, PatternMistake
 from cepheid.lang.parser import parse_expression
-from cepheid.matching.evaluate import EventView, Moment, compile_test, compile_value
+from cepheid.matching.evaluate import compile_test, compile_value
+from cepheid.matching.moment import Moment
+from cepheid.matching.python_function import EventView
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import (
     Aggregate,

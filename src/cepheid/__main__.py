@@ -1,5 +1,5 @@
-"""`python -m cepheid` is the command line."""
+"""`python -m cepheid`: the command line."""
 
-from cepheid.cli.app import main
+from cepheid.cli import main
 
-main(prog_name="cepheid")
+main()

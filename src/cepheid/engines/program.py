@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cepheid.errors import PatternMistake, nearest
@@ -10,7 +10,7 @@ from cepheid.lang.parser import parse_query
 from cepheid.pattern.builder import as_stream
 from cepheid.pattern.model import Declarations, Step, Stream, walk_nodes
 from cepheid.pattern.text import program_text
-from cepheid.pattern.types import NO_SCHEMA, Schema, Type, struct_of
+from cepheid.pattern.types import NO_SCHEMA, STRING, TIMESTAMP, Schema, Type, struct_of
 from cepheid.plan.plan import Plan
 from cepheid.plan.planner import plan_pattern
 from cepheid.plan.validate import output_types
@@ -67,7 +67,16 @@ class Program:
         return tuple(dict.fromkeys(t for s in self.streams for t in s.plan.event_types if t not in own))
 
 
-def compile(query: object, schema: Schema | None = None, source: str = "query") -> Program:
+# Every event has these, whatever its declaration says.
+IMPLICIT = {"time": TIMESTAMP, "type": STRING}
+
+
+def compile(
+    query: object,
+    schema: Schema | None = None,
+    source: str = "query",
+    implicit: Mapping[str, Type] = IMPLICIT,
+) -> Program:
     """Read, check and plan a query: a text, a pattern or stream built in Python, or a program (planned anew).
 
     >>> program = compile("A as a -> B as b .within(10s)")
@@ -81,7 +90,7 @@ def compile(query: object, schema: Schema | None = None, source: str = "query") 
             code="nothing_to_run",
             hint=_what_to_run(declarations),
         )
-    known = _with_declared(declarations, schema or NO_SCHEMA)
+    known = _with_declared(declarations, schema or NO_SCHEMA, implicit)
     planned: list[PlannedStream] = []
     for stream in _upstream_first(declarations.streams):
         _refuse_later(stream)
@@ -112,9 +121,9 @@ def declarations_of(query: object, source: str = "query") -> Declarations:
     return Declarations(streams=(as_stream(query),))
 
 
-def _with_declared(declarations: Declarations, schema: Schema) -> Schema:
+def _with_declared(declarations: Declarations, schema: Schema, implicit: Mapping[str, Type]) -> Schema:
     """Declared events win over what the data seem to be."""
-    declared = {e.name: struct_of(dict(e.fields)) for e in declarations.events}
+    declared = {e.name: struct_of({**implicit, **dict(e.fields)}) for e in declarations.events}
     merged = {**dict(schema.types), **declared}
     return Schema(tuple(merged.items()), closed=schema.closed, common_fields=schema.common_fields)
 

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from cepheid.engines.program import PlannedStream
-from cepheid.matching.evaluate import Moment, Value, compile_value
+from cepheid.matching.evaluate import compile_value
 from cepheid.matching.found import Match, Pending, Timeout
+from cepheid.matching.moment import Moment, Value
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
 from cepheid.pattern.model import Output

@@ -10,7 +10,7 @@ from typing import Any
 from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.lang.expressions import read_expression, read_name
 from cepheid.lang.source import Source
-from cepheid.pattern.duration import duration
+from cepheid.pattern.duration import duration, duration_text
 from cepheid.pattern.expr import Binary, Call, Expr, Field, Literal, conjunction, conjuncts
 from cepheid.pattern.model import Emission, Later, OnLimit, Output, Pattern, Selection, Skip, SkipTo, Stream
 from cepheid.pattern.text import expr_text
@@ -103,6 +103,13 @@ def _on_pattern(change: Callable[[Pattern, Operator], Pattern]) -> Callable[[Str
 
 
 def _within(pattern: Pattern, operator: Operator) -> Pattern:
+    if pattern.within is not None:
+        raise PatternMistake(
+            f"the whole pattern already has the bound {duration_text(pattern.within)}",
+            code="two_bounds",
+            place=operator.place,
+            hint="keep one; a step's own bound stands before an arrow: `A -> B within 5s -> C`",
+        )
     (value,) = operator.expressions(1, ".within(5m)")[:1]
     if isinstance(value, Literal) and isinstance(value.value, (str, timedelta)):
         return replace(pattern, within=duration(value.value, value.place))
@@ -191,6 +198,8 @@ def _limit(pattern: Pattern, operator: Operator) -> Pattern:
 
 
 def _emit(stream: Stream, operator: Operator) -> Stream:
+    if stream.outputs is not None:
+        raise operator.mistake("the stream has two `.emit`", "put all columns into one")
     if any(a.expr is None for a in operator.arguments):
         return stream
     outputs = tuple(_output(operator, a) for a in operator.arguments)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from cepheid.matching.evaluate import Moment
+from cepheid.matching.moment import Moment
 from cepheid.matching.run import Run, Taken
 from cepheid.matching.tests import PlanTests, Seen
 from cepheid.pattern.event import Event
@@ -66,11 +66,8 @@ class Moves:
             return False
         if edge.gap is not None and mark is not None and time - mark.event.time > edge.gap:
             return False
-        begins = {s: self._scope_start(s, mark, time) for s in edge.opens}
-        for s in edge.inside:
-            if time - begins.get(s, run.scopes.get(s, time)) > self.automaton.scopes[s].bound:
-                return False
-        return True
+        begins = {**run.scopes, **{s: self._scope_start(s, mark, time) for s in edge.opens}}
+        return all(time - begins[s] <= self.automaton.scopes[s].bound for s in edge.inside)
 
     def _span(self, run: Run, time: int) -> int:
         return max(time, run.end_time) - min(time, run.start_time)

@@ -9,10 +9,10 @@ from typing import Any
 from cepheid.errors import LimitReached
 from cepheid.matching import lifecycle
 from cepheid.matching.emission import distinct, in_order, maximal
-from cepheid.matching.evaluate import Moment
 from cepheid.matching.found import Findings, Match, Pending, Timeout
 from cepheid.matching.ids import key_text, match_id, text_word
 from cepheid.matching.keys import lookup_key
+from cepheid.matching.moment import Moment
 from cepheid.matching.moves import Moves
 from cepheid.matching.run import Run, Taken
 from cepheid.matching.skip import resume_after

@@ -7,11 +7,12 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from cepheid.matching.counting import CountingPartition
-from cepheid.matching.evaluate import Moment, compile_value
+from cepheid.matching.evaluate import compile_value
 from cepheid.matching.every import EveryPartition
 from cepheid.matching.found import Findings, merged
 from cepheid.matching.keys import lookup_key
 from cepheid.matching.lifecycle import Listener
+from cepheid.matching.moment import Moment
 from cepheid.matching.partition import Partition
 from cepheid.matching.snapshot import EventTable, pack, read_events, read_run, run_row, unpack
 from cepheid.matching.stnm import NextMatchPartition

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from cepheid.matching.evaluate import Moment, compile_test
+from cepheid.matching.evaluate import compile_test
+from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr, aliases_in
 from cepheid.pattern.model import Step

@@ -11,10 +11,7 @@ from typing import Any
 from cepheid.pattern.duration import duration, duration_text
 from cepheid.pattern.number_functions import WIDE, whole
 from cepheid.pattern.times import EPOCH
-from cepheid.pattern.values import (
-    as_utc,
-    kind_of,
-)
+from cepheid.pattern.values import as_utc, kind_of
 
 _WHOLE_TEXT = re.compile(r"\s*([+-]?\d{1,4000})(?:\.\d*)?\s*", re.ASCII)
 _NUMBER_TEXT = re.compile(

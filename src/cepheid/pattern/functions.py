@@ -36,12 +36,7 @@ from cepheid.pattern.signature import (
 from cepheid.pattern.text_functions import concat, like, replace, substring
 from cepheid.pattern.time_functions import day_of_week, epoch, known_unit, part, truncate
 from cepheid.pattern.types import BOOL, FLOAT, INT, STRING, TIMESTAMP, Type
-from cepheid.pattern.values import (
-    BadArgument,
-    Clash,
-    float_power,
-    kind_of,
-)
+from cepheid.pattern.values import BadArgument, Clash, float_power, kind_of
 
 
 @dataclass(frozen=True)
@@ -96,9 +91,9 @@ def _function(
     variadic: bool = False,
     takes_null: bool = False,
 ) -> Function:
-    gives = gives(result) if isinstance(result, Type) else result
+    rule = gives(result) if isinstance(result, Type) else result
     most = None if variadic else len(accepts)
-    return Function(name, accepts, len(accepts) - optional, most, gives, apply, takes_null)
+    return Function(name, accepts, len(accepts) - optional, most, rule, apply, takes_null)
 
 
 _ALL = (
@@ -145,6 +140,7 @@ _ALL = (
     _function("bool", (LOGICAL,), BOOL, to_bool),
     _function("timestamp", (INSTANT,), TIMESTAMP, to_timestamp),
 )
+
 FUNCTIONS: Mapping[str, Function] = {function.name: function for function in _ALL}
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cepheid.pattern.values import (
-    equal,
-    extreme,
-)
+from cepheid.pattern.values import equal, extreme
 
 
 def coalesce(*values: Any) -> Any:

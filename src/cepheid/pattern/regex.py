@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from cepheid.pattern.values import (
-    BadArgument,
-)
+from cepheid.pattern.values import BadArgument
 
 _CACHED_LENGTH = 256  # longer texts seldom come twice
 

@@ -6,10 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from cepheid.pattern.types import Type, common
-from cepheid.pattern.values import (
-    NUMBERS,
-    TIMES,
-)
+from cepheid.pattern.values import NUMBERS, TIMES
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,7 @@ SIZED = Accept("string or list", frozenset({"string", "bytes", "list"}))
 SCALAR = Accept("scalar", frozenset({*NUMBERS, *TIMES, "bool", "string", "bytes", "duration"}))
 LOGICAL = Accept("bool, number or string", frozenset({*NUMBERS, "bool", "string"}))
 INSTANT = Accept("string, number or timestamp", frozenset({*NUMBERS, *TIMES, "string"}))
+
 ResultType = Callable[[Sequence[Type]], Type | None]
 
 

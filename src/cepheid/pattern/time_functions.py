@@ -7,10 +7,7 @@ from datetime import date, datetime, timedelta
 
 from cepheid.errors import nearest
 from cepheid.pattern.times import EPOCH
-from cepheid.pattern.values import (
-    BadArgument,
-    as_utc,
-)
+from cepheid.pattern.values import BadArgument, as_utc
 
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "millisecond", "microsecond")
 _SECOND_PARTS = {"second": 1_000_000, "millisecond": 1_000, "microsecond": 1}

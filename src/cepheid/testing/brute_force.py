@@ -1,8 +1,8 @@
 """An oracle for small inputs: every way a pattern can be laid over the events, straight from the definitions.
 
-It shares the pattern model with the matchers and nothing else, it is exponential, and it is meant to be read beside
-`docs/semantics.md`. Not covered: groups, `AND`/`OR` of anything but single events, aggregates, opaque conditions.
-What the definitions leave open raises `Undecided`.
+It shares the pattern model with the matchers and nothing else, it is exponential, and it is meant to be read
+beside `docs/semantics.md`. Not covered: partitions, groups, `AND`/`OR` of anything but single events, aggregates,
+opaque conditions, limits. What the definitions leave open raises `Undecided`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from cepheid.pattern.model import Sequence as Links
 
 Binds = dict[str, tuple[Event, ...]]
 
-# When a match completes: how many events came before, 0 for a deadline that fires before the next event and 1 for
-# an event itself, the deadline. In this order matches come.
+# When a match completes: how many events came before, 0 for a deadline that fires before the next event and 1
+# for an event itself, the deadline. In this order matches come.
 Moment = tuple[int, int, int]
 
 
@@ -48,7 +48,7 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class Take:
-    """One event in its place: the link of the sequence, the operand of an `AND` or `OR`, the event's position."""
+    """One event in its place: the link of the sequence, the operand of an `AND` or `OR`, the position."""
 
     link: int
     operand: int
@@ -85,7 +85,7 @@ class Complete:
 
 
 def brute_force(pattern: Pattern, events: Sequence[Event]) -> list[Binds]:
-    """The matches of a bounded input of one partition, as maps from alias to events, in the order they complete."""
+    """The matches of a bounded input of one partition: from alias to events, in the order they complete."""
     laid = _Laid(pattern, sorted(events, key=Event.place_in_order))
     if pattern.every is not None:
         found = _every(laid)
@@ -96,7 +96,7 @@ def brute_force(pattern: Pattern, events: Sequence[Event]) -> list[Binds]:
     return [laid.all_binds(c.way) for c in found]
 
 
-# --- conditions ----------------------------------------------------------------------------------------------
+# --- conditions ---------------------------------------------------------------------------------------------
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
@@ -127,7 +127,7 @@ def _value(expr: Expr, event: Event, look: Callable[[str], Event | None]) -> Any
     raise Undecided(f"the oracle does not know {expr}")
 
 
-# --- a pattern laid over events ------------------------------------------------------------------------------
+# --- a pattern laid over events -----------------------------------------------------------------------------
 
 
 class _Laid:
@@ -180,7 +180,7 @@ class _Laid:
         return Loop.ANY if self.emission is Emission.SUBSETS else Loop.ALL
 
     def targets(self, way: Way) -> tuple[list[Target], tuple[Absence, ...] | None]:
-        """Where a run may go, and the absences that stand before the end if the end is open to it (else None)."""
+        """Where a run may go, and the absences before the end if the end is open to it (else None)."""
         found: list[Target] = []
         link = -1
         if way:
@@ -235,12 +235,11 @@ class _Laid:
         return all(_value(c, event, look) is True for c in conjuncts(step.where))
 
     def closure_satisfies(self, node: Closure, step: Step, event: Event, way: Way) -> bool:
-        """`b.f` in the closure's own condition is the event captured before; before the first, the step before."""
+        """`b.f` in the closure's own condition is the event captured before; at first, the step before."""
         binds, monotonic = self.binds(way), node.monotonic
-        before = {
-            **binds,
-            step.alias: binds.get(step.alias or "") or tuple(self.events[t.at] for t in way[-1:]),
-        }
+        before = dict(binds)
+        if step.alias is not None and step.alias not in binds:
+            before[step.alias] = tuple(self.events[t.at] for t in way[-1:])
 
         def look(alias: str) -> Event | None:
             return before[alias][-1] if before.get(alias) else None
@@ -291,8 +290,8 @@ class _Laid:
         return not any(self.satisfies(absence.step, e, binds) for e in before)
 
     def guarded(self, way: Way, at: int) -> bool:
-        """Does the event at this place kill a run that holds the way? The window is open while `start` is held
-        (any event, if there is none) and `end` is not."""
+        """Does the event at this place kill a run that holds the way? The window is open while `start` is
+        held (any event, if there is none) and `end` is not."""
         binds = self.binds(way)
         for guard in self.pattern.guards:
             opened = bool(way) if guard.start is None else guard.start in binds
@@ -370,7 +369,7 @@ class _Laid:
         return self.arrow(target.link) is not Arrow.ANY
 
     def prefixes(self, way: Way) -> list[Way]:
-        """What the run holds if it leaves its closure: each prefix that is long enough, never the empty one."""
+        """What the run holds if it leaves its closure: each prefix that is long enough, never the empty."""
         node = self.node(way[-1].link)
         if not isinstance(node, Closure):
             return [way]
@@ -379,8 +378,8 @@ class _Laid:
         return [before + captured[:n] for n in range(max(node.min, 1), len(captured) + 1)]
 
     def may_stay(self, full: Way, kept: Way | None, at: int) -> bool:
-        """May the run pass over this event? `kept` is the prefix with which it leaves its closure later, None if it
-        goes on inside it."""
+        """May the run pass over this event? `kept` is the prefix with which it leaves its closure later,
+        None if it goes on inside it."""
         if self.guarded(full, at):
             return False
         for target in self.targets(full)[0]:
@@ -413,7 +412,7 @@ class _Laid:
         return min(ends, default=None)
 
     def absence_end(self, way: Way, absences: tuple[Absence, ...]) -> int | None:
-        """The deadline of an absence at the end: its own bound from the event before it, else the whole one."""
+        """The deadline of an absence at the end: its own bound from the event before, else the whole one."""
         own = [a.within for a in absences if a.within is not None]
         if own:
             if self.pattern.within is not None:
@@ -435,7 +434,7 @@ class _Laid:
         return unbroken or self.events[at].type == self.step(target).type
 
 
-# --- all ways, for stam and strict ---------------------------------------------------------------------------
+# --- all ways, for stam and strict --------------------------------------------------------------------------
 
 
 def _ways(laid: _Laid, full: Way = ()) -> Iterator[Way]:
@@ -459,7 +458,7 @@ def _ways(laid: _Laid, full: Way = ()) -> Iterator[Way]:
 
 
 def _moved_on(laid: _Laid, kept: Way, at: int) -> bool:
-    """Would a run that left its closure with this prefix have moved on with an event the closure captured later?"""
+    """Would a run that left its closure with this prefix have moved on with an event captured later?"""
     targets = [t for t in laid.targets(kept)[0] if not t.goes_on]
     return any(laid.forced(kept, t) and laid.can_take(kept, t, at) for t in targets)
 
@@ -488,8 +487,8 @@ def _absent(laid: _Laid, full: Way, kept: Way, absences: tuple[Absence, ...]) ->
     """An absence at the end: the run waits until its deadline has passed, or the next event decides."""
     deadline = laid.absence_end(kept, absences)
     only_next = all(a.next for a in absences)
-    if only_next and isinstance(laid.node(full[-1].link), Closure):
-        raise Undecided("NOT next at the end after a closure")
+    if only_next and laid.targets(full)[0]:
+        raise Undecided("may a run take the event that decides NOT next at the end?")
     if any(_moved_on(laid, kept, at) for at in range(kept[-1].at + 1, full[-1].at + 1)):
         return
     for at in range(full[-1].at + 1, len(laid.events)):
@@ -532,7 +531,7 @@ def _closing(laid: _Laid, full: Way, target: Target) -> Moment | None:
 
 
 def _select(laid: _Laid, found: list[Complete]) -> list[Complete]:
-    """Emission and skip: moment by moment, the maximal ones if asked, in order, dropping what holds skipped events."""
+    """Emission and skip, moment by moment: the maximal ones if asked, without those that were skipped."""
     taken: list[Complete] = []
     reach = 0  # events before this one are skipped
     for moment in sorted({c.moment for c in found}):
@@ -569,12 +568,12 @@ def _reach(laid: _Laid, way: Way) -> int:
     return place
 
 
-# --- stnm ----------------------------------------------------------------------------------------------------
+# --- stnm ---------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Path:
-    """Where a run is: what it holds, the completions so far, whether a violation killed it, what it waits for."""
+    """Where a run is: what it holds, its completions so far, whether it was killed, what it waits for."""
 
     way: Way
     complete: tuple[Way, ...] = ()
@@ -583,8 +582,8 @@ class _Path:
 
 
 class _Stnm:
-    """Each event serves at most one run's matches. For every prefix of the input each start's path is worked out
-    anew, over the events that no other run's match has used."""
+    """Each event serves at most one run's matches. For every prefix of the input each start's path is worked
+    out anew, over the events that no other run's match has used."""
 
     def __init__(self, laid: _Laid) -> None:
         if laid.emission is Emission.SUBSETS or any(a.arrow not in (None, Arrow.FIRST) for a in laid.links):
@@ -626,8 +625,8 @@ class _Stnm:
             self.emit(start, (n, 0, deadline), [way])
 
     def offer(self, n: int) -> None:
-        """The event after the first n, to the runs in order of age; again, if a younger run's match put an older
-        one where it completes."""
+        """The event after the first n, to the runs in order of age; again, if a younger run's match put an
+        older one where it completes."""
         again = True
         while again:
             again = False
@@ -742,6 +741,8 @@ class _Stnm:
     def deadline(self, way: Way) -> int | None:
         targets, absences = self.laid.targets(way)
         if absences:
+            if any(a.next for a in absences):
+                raise Undecided("stnm with NOT next at the end")
             if targets and any(a.within is not None for a in absences):
                 raise Undecided("may a run go on after an absence at the end has completed it?")
             return self.laid.absence_end(way, absences)
@@ -763,20 +764,18 @@ class _Stnm:
         laid = self.laid
         fitting = []
         for target in laid.targets(way)[0]:
-            fits = laid.can_take(way, target, at)
-            if not fits and not target.goes_on:
-                if any(laid.can_take(p, target, at) for p in laid.prefixes(way)):
-                    raise Undecided("an event that fits after a prefix of what the run captured only")
-            if fits:
+            if laid.can_take(way, target, at):
                 fitting.append(target)
+            elif not target.goes_on and any(laid.can_take(p, target, at) for p in laid.prefixes(way)):
+                raise Undecided("an event that fits after a prefix of what the run captured only")
         return min(fitting, key=lambda t: (t.goes_on, -t.link, t.operand), default=None)
 
 
-# --- every ---------------------------------------------------------------------------------------------------
+# --- every --------------------------------------------------------------------------------------------------
 
 
 def _every(laid: _Laid) -> list[Complete]:
-    """One run; while it holds only the first step a newer start takes its place (`every first`: it does not)."""
+    """One run; while it holds only the first step a newer start takes its place (not in `every first`)."""
     first = laid.node(0)
     if isinstance(laid.links[-1].node, Absence):
         raise Undecided("every with an absence at the end")

@@ -81,7 +81,7 @@ def events(
 
 
 def cases(family: str | Shape, max_size: int = 7) -> st.SearchStrategy[tuple[str, list[Event]]]:
-    """A pattern with an input that has a chance to match it: the types of its steps in order, and others between."""
+    """A pattern, and an input with a chance to match it: the types of its steps, and others between."""
 
     @st.composite
     def build(draw: Draw) -> tuple[str, list[Event]]:
@@ -129,8 +129,7 @@ class _Writer:
     draw: Draw
     shape: Shape
     singles: list[str] = field(default_factory=list)  # aliases of single steps so far
-    settled: list[str] = field(default_factory=list)  # those, and closures a condition may name
-    starts: int = 0
+    stnm: bool = False
 
     def chance(self, one_in: int) -> bool:
         return bool(self.draw(st.integers(0, one_in - 1)) == 0)
@@ -141,7 +140,8 @@ class _Writer:
     def query(self) -> str:
         shape = self.shape
         selection, emission = self.pick(shape.selections), self.pick(shape.emissions)
-        if selection == ".stnm()":
+        self.stnm = selection == ".stnm()"
+        if self.stnm:
             emission = self.pick([e for e in shape.emissions if e != ".subsets()"])
         if selection:
             shape = self.shape = changed(shape, arrows=shape.arrows and selection != ".stnm()")
@@ -153,35 +153,31 @@ class _Writer:
         if shape.absences and not shape.every and self.chance(6):
             links.append(f"NOT X{self.condition([], 3)} within {self.seconds()}")
         optional = False
-        bounded = False
         for i in range(count):
             if i and shape.absences and self.chance(3):
                 links.append(self.absence())
             last = i == count - 1
-            link, optional, has_bound = self.link(i, last and not trailing, optional, emission)
-            bounded = bounded or has_bound
+            link, optional = self.link(i, last and not trailing, optional, emission)
             links.append(link)
         text = " -> ".join(links)
         whole = f" .within({self.seconds()})" if self.chance(3) else ""
         if trailing:
-            text += self.last_absence(bounded)
+            text += self.last_absence()
             whole = ""
         if shape.every:
             text = f"every{' first' if self.chance(4) else ''} ({text})"
-        if not trailing and bounded:
-            text = f"({text})" if count == 1 else text
         text += self.guards() + whole + self.where()
         return " ".join([text, *filter(None, (selection, emission, self.skip(trailing)))])
 
     # -- links
 
-    def link(self, i: int, last: bool, after_optional: bool, emission: str) -> tuple[str, bool, bool]:
-        """Its text, whether it may be skipped, whether it has a bound of its own."""
+    def link(self, i: int, last: bool, after_optional: bool, emission: str) -> tuple[str, bool]:
+        """Its text, and whether it may be skipped."""
         shape = self.shape
         alias = "abcdef"[i]
         kind = self.pick("AABBC")
         if shape.logical and self.chance(2):
-            return self.logical(i), False, False
+            return self.logical(i), False
         closure = shape.closures and self.chance(2)
         if shape.every:
             closure = i == 0 and self.chance(3)
@@ -190,12 +186,11 @@ class _Writer:
             arrow = self.pick(
                 ["any ", "first "] if closure or after_optional else ["any ", "first ", "next "]
             )
-        own = self.condition(self.settled, 3)
+        own = self.condition(self.singles, 3)
         if not closure:
             bound = self.bound(i, last)
             self.singles.append(alias)
-            self.settled.append(alias)
-            return f"{arrow}{kind}{own} as {alias}{bound}", False, bool(bound)
+            return f"{arrow}{kind}{own} as {alias}{bound}", False
         counted = ["+", "+", "*", "?", "{2}", "{1,2}", "{2,3}", "{0,2}", "{2,}"]
         if shape.every:
             counted = ["{2}", "{1,2}", "{2,3}"]
@@ -211,18 +206,15 @@ class _Writer:
         if shape.self_reference and self.chance(4):
             own = f"[v {self.pick(['>', '<', '>='])} {alias}.v]"
         bound = self.bound(i, last)
-        self.settled = [s for s in self.settled if s != alias]
-        text = f"{loop}{kind}{own}"
-        text += f"{quantifier} as {alias}{bound}"
-        if loop and quantifier in ("+",):
-            text = f"{loop}{kind}{own} as {alias}{bound}"
-        return arrow + text, optional, bool(bound)
+        if loop and quantifier == "+":
+            quantifier = ""
+        return f"{arrow}{loop}{kind}{own}{quantifier} as {alias}{bound}", optional
 
     def logical(self, i: int) -> str:
         name = self.pick(["AND", "OR"])
         operands = []
         for j in range(self.draw(st.integers(2, 3 if name == "OR" else 2))):
-            operands.append(f"{self.pick('AABBC')}{self.condition(self.settled, 3)} as {'abcdef'[i]}{j}")
+            operands.append(f"{self.pick('AABBC')}{self.condition(self.singles, 3)} as {'abcdef'[i]}{j}")
         bound = self.bound(i, True)
         return f"{name}({', '.join(operands)}){bound}"
 
@@ -248,11 +240,12 @@ class _Writer:
         near = "next " if self.chance(5) else ""
         bound = f" within {self.seconds()}" if self.shape.step_bounds and not near and self.chance(4) else ""
         kind = self.pick("XXB")
-        return f"NOT {near}{kind}{self.condition(self.settled, 2)}{bound}"
+        return f"NOT {near}{kind}{self.condition(self.singles, 2)}{bound}"
 
-    def last_absence(self, bounded: bool) -> str:
+    def last_absence(self) -> str:
         kind = self.pick("XXB")
-        return f" -> NOT {kind}{self.condition(self.settled, 2)} within {self.seconds()}"
+        near = "next " if not self.stnm and self.chance(4) else ""
+        return f" -> NOT {near}{kind}{self.condition(self.singles, 2)} within {self.seconds()}"
 
     def guards(self) -> str:
         if not self.shape.guards or not self.singles or not self.chance(2):
@@ -261,7 +254,7 @@ class _Writer:
         first = self.pick(self.singles)
         later = [s for s in self.singles if s > first]
         windows = ["", f" after {first}"] + [f" between {first} and {s}" for s in later]
-        window = self.pick(windows)
+        window: str = self.pick(windows)
         names = [first] if window else []
         return guard + self.condition(names, 2) + window
 

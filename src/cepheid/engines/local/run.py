@@ -77,7 +77,9 @@ class Job:
         self.source: Source = open_source(
             events, columns, bad_rows=options.bad_rows, on_bad=on_bad, batch_size=options.batch_size
         )
-        self.program: Program = compile(declarations, self.source.schema, source_name)
+        self.program: Program = compile(
+            declarations, self.source.schema, source_name, {columns.time: TIMESTAMP, columns.type: STRING}
+        )
         self.session = Session(self.program, options.lateness, listener=listener)
         self.seen = FieldsSeen([s.plan for s in self.program]) if self.source.schema is None else None
 
