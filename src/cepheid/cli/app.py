@@ -130,6 +130,7 @@ def _columns(command: Command) -> Command:
     type=click.Choice(["fail", "skip", "dead-letter"]),
     help="What becomes of rows that are no events.  [default: fail]",
 )
+@click.option("--unfinished", metavar="PATH", help="Where timeouts and pending absences go, as JSON lines.")
 @click.option("--bad-rows-out", metavar="PATH", help="Where rows that are no events go, as JSON lines.")
 @click.option(
     "--sort/--no-sort",

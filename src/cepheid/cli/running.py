@@ -51,6 +51,7 @@ class Request:
     dead_letters: str | None = None
     bad_rows: str | None = None
     bad_rows_out: str | None = None
+    unfinished: str | None = None
     sort: bool | None = None
     trace: bool = False
     limit: int | None = None
@@ -64,6 +65,7 @@ def run_request(request: Request) -> None:
     with ExitStack() as stack:
         bad = stack.enter_context(_letters(request.bad_rows_out, "bad row"))
         dead = stack.enter_context(_letters(request.dead_letters, "dead letter"))
+        unfinished = stack.enter_context(_letters(request.unfinished, "run")) if request.unfinished else None
         trace = Trace(_trace_line(request), request.stream) if request.trace else None
         job = Job(request.text, request.events, _options(request, streamed), trace, request.name, bad)
         if trace is not None:
@@ -71,7 +73,7 @@ def run_request(request: Request) -> None:
         streams = _streams(job, request.stream)
         sink = stack.enter_context(open_sink(job, streams, request.format, request.out, request.limit))
         notes = Notes(job, streams) if request.report else None
-        tally, elapsed = drive(job, streams, sink, dead, notes, _bar_wanted(request))
+        tally, elapsed = drive(job, streams, sink, dead, notes, _bar_wanted(request), unfinished)
         stack.pop_all().close()  # files are complete before anything is said about them
     if notes is not None and request.report:
         notes.write(Path(request.report), f"{request.name} over {request.events}", tally, elapsed)
@@ -87,6 +89,7 @@ def drive(
     dead: Write | None = None,
     notes: Notes | None = None,
     bar: bool = False,
+    unfinished: Write | None = None,
 ) -> tuple[Tally, float]:
     """Runs a job to its end."""
     tally, wanted = Tally(), set(streams)
@@ -99,7 +102,7 @@ def drive(
                         tally.dead_letters += 1
                         (dead or _nowhere)(item.row)
                     elif item.stream in wanted:
-                        _take(item, sink, tally, notes)
+                        _take(item, sink, tally, notes, unfinished)
                 if found:
                     sink.flush()
     except TooLate as late:
@@ -109,7 +112,7 @@ def drive(
     return tally, elapsed
 
 
-def _take(item: Found, sink: Sink, tally: Tally, notes: Notes | None) -> None:
+def _take(item: Found, sink: Sink, tally: Tally, notes: Notes | None, unfinished: Write | None) -> None:
     if item.kind == "match":
         sink.take(item.stream, item.row)
         if notes is not None:
@@ -117,6 +120,7 @@ def _take(item: Found, sink: Sink, tally: Tally, notes: Notes | None) -> None:
     else:
         counts = tally.pending if item.kind == "pending" else tally.timeouts
         counts[item.stream] = counts.get(item.stream, 0) + 1
+        (unfinished or _nowhere)({"stream": item.stream, "kind": item.kind, **item.row})
 
 
 def _nowhere(row: Any) -> None:
