@@ -84,6 +84,7 @@ def _int_power(a: Any, b: Any) -> Any:
 
 _DATES = ("timestamp", "date")
 _SCALARS = ("int", "float", "decimal")
+
 ADD: _Table = {
     **_numbers(operator.add, _EXACT.add),
     **{(d, "duration"): _shift for d in _DATES},
@@ -107,9 +108,9 @@ _DIVIDE: _Table = {
     ("duration", "duration"): _divide,
 }
 _POWER: _Table = {(a, b): float_power for a in _SCALARS for b in _SCALARS}
-
 # `x ** 2` keeps the type of x; with an exponent that is not written out the result is a float.
 _POWER_OF_LITERAL: _Table = {**_POWER, ("int", "int"): _int_power, ("decimal", "int"): _EXACT.power}
+
 _TABLES: dict[str, _Table] = {
     "+": ADD,
     "-": _SUBTRACT,

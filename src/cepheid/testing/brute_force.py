@@ -444,6 +444,8 @@ def _ways(laid: _Laid, full: Way = ()) -> Iterator[Way]:
     for target in laid.targets(full)[0]:
         start = full[-1].at + 1 if full else 0
         for kept in [full] if target.goes_on or not full else laid.prefixes(full):
+            if full and _leaves_with_copies(laid, full, target):
+                raise Undecided("does a copy that passed over an event move on with the one that took it?")
             if any(_moved_on(laid, kept, at) for at in range(kept[-1].at + 1 if full else 0, start)):
                 continue
             for at in range(start, len(laid.events)):
@@ -455,6 +457,13 @@ def _ways(laid: _Laid, full: Way = ()) -> Iterator[Way]:
                     break
                 if full and _waits(laid, full) and laid.closes(full, target, at):
                     break  # complete, and it takes no more
+
+
+def _leaves_with_copies(laid: _Laid, full: Way, target: Target) -> bool:
+    """Out of `all any`, on an arrow that moves the run: are the copies of the closure one run or several?"""
+    node = laid.node(full[-1].link)
+    forked = isinstance(node, Closure) and laid.loop(node) is Loop.ANY
+    return forked and not target.goes_on and laid.arrow(target.link) is Arrow.FIRST
 
 
 def _moved_on(laid: _Laid, kept: Way, at: int) -> bool:

@@ -10,6 +10,7 @@ from cepheid.engines.local.reading import Place
 from cepheid.errors import InputMistake
 
 EXAMPLES = 20
+
 BadRowsPolicy = Literal["fail", "skip", "dead_letter"]
 
 

@@ -11,6 +11,7 @@ from cepheid.errors import InputMistake
 from cepheid.pattern.types import Schema, Type
 
 BATCH = 8192
+
 Kind = Literal["pandas", "polars", "arrow", "duckdb", "dicts", "path"]
 
 
