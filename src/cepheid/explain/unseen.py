@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from cepheid.errors import nearest
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Aggregate, Element, Expr, Field, walk
 from cepheid.plan.plan import Plan
 
 
 class FieldsSeen:
-    """Where no schema is known beforehand, remembers which fields events had."""
+    """Remembers which types came and, where no schema is known beforehand, which fields they had."""
 
-    def __init__(self, plans: Sequence[Plan]) -> None:
+    def __init__(self, plans: Sequence[Plan], fields_known: bool) -> None:
         self.plans = plans
+        self.fields_known = fields_known
         self.fields: dict[str, set[str]] = {}
 
     def look_at(self, events: Iterable[Event]) -> None:
@@ -21,17 +23,20 @@ class FieldsSeen:
             names = self.fields.get(event.type)
             if names is None:
                 names = self.fields[event.type] = set()
-            names.update(event.fields)
+            if not self.fields_known:
+                names.update(event.fields)
 
     def warnings(self) -> list[str]:
-        """One sentence for each field that never came, and for each type of which nothing came."""
+        """One sentence for each field that never came, and for each type that looks misspelt."""
         found: dict[str, None] = {}
         derived = {plan.name for plan in self.plans}
         for plan in self.plans:
             for kind in plan.event_types:
-                if kind not in self.fields and kind not in derived and self.fields:
-                    found[f"no event of type `{kind}` came"] = None
-            for kind, name in _asked(plan):
+                # A type of which nothing came is ordinary; one that is nearly another's name is not.
+                hint = nearest(kind, set(self.fields)) if kind not in {*self.fields, *derived} else None
+                if hint is not None:
+                    found[f"no event of type `{kind}` came: {hint}"] = None
+            for kind, name in _asked(plan) if not self.fields_known else ():
                 if kind in self.fields and name not in self.fields[kind]:
                     found[f"no event of type `{kind}` had the field `{name}`"] = None
         return list(found)

@@ -9,9 +9,9 @@ from cepheid.pattern.duration import duration_text
 from cepheid.pattern.expr import Aggregate, Element, Expr, Field, Length, rewrite
 from cepheid.pattern.model import Arrow, Closure, Loop, Node, Pattern, Step, steps_of
 from cepheid.pattern.text import expr_text
+from cepheid.pattern.tree import map_nodes
 from cepheid.plan.automaton import START, Accept, Component, Edge
 from cepheid.plan.plan import Plan
-from cepheid.pattern.tree import map_nodes
 
 LOOPS = {
     Loop.ALL: "takes every event that fits",

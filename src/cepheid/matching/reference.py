@@ -52,12 +52,13 @@ class ReferenceMatcher:
     def _pass(self, time: int) -> list[Findings]:
         found: list[Findings] = []
         while self.deadlines and self.deadlines[0][0] < time:
-            _, _, key = heapq.heappop(self.deadlines)
+            deadline, _, key = heapq.heappop(self.deadlines)
             partition = self.partitions.get(key)
-            if partition is not None:
-                partition.scheduled = None
-                found.append(partition.on_time(self._end_of_deadline(partition, time)))
-                self._schedule(key, partition, time)
+            if partition is None or partition.scheduled != deadline:
+                continue  # overtaken by an earlier entry
+            partition.scheduled = None
+            found.append(partition.on_time(self._end_of_deadline(partition, time)))
+            self._schedule(key, partition, time)
         return found
 
     def _end_of_deadline(self, partition: Partition, time: int) -> int:

@@ -30,8 +30,15 @@ def resolve_stream(stream: Stream) -> Stream:
     outputs = stream.outputs
     if outputs is not None:
         absent = _absent_names(pattern)
-        outputs = tuple(Output(o.name, _over_match(o.expr, names, keys, absent)) for o in outputs)
+        outputs = tuple(Output(o.name, _column(o.expr, names, keys, absent)) for o in outputs)
     return replace(stream, pattern=resolve_pattern(pattern), outputs=outputs)
+
+
+def _column(expr: Expr, names: set[str], keys: tuple[str, ...], absent: set[str]) -> Expr:
+    """A column may also be a whole event: `.emit(login: l)`."""
+    if isinstance(expr, Field) and expr.alias is None and len(expr.path) == 1 and expr.path[0] in names:
+        return Field(expr.path[0], (), place=expr.place)
+    return _over_match(expr, names, keys, absent)
 
 
 def resolve_pattern(pattern: Pattern) -> Pattern:

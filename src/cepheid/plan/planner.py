@@ -8,6 +8,7 @@ from cepheid.pattern.model import Emission, Output, Pattern, Step, list_aliases,
 from cepheid.pattern.text import column_name, pattern_text
 from cepheid.pattern.types import NO_SCHEMA, Schema
 from cepheid.plan.build import Builder
+from cepheid.plan.check_absences import check_absences
 from cepheid.plan.countable import check_countable, counts_matches
 from cepheid.plan.desugar_monotonic import desugar_monotonic
 from cepheid.plan.infer_key import infer_key
@@ -34,10 +35,12 @@ def plan_pattern(
     emission = rewritten.emission or (Emission.EACH if rewritten.every is None else Emission.LONGEST)
     inferred = infer_key(rewritten)
     named = name or pattern.name
+    automaton = Builder(rewritten, emission).automaton()
+    check_absences(rewritten, automaton)
     plan = Plan(
         name=named or "matches",
         pattern=rewritten,
-        automaton=Builder(rewritten, emission).automaton(),
+        automaton=automaton,
         guards=tuple(GuardSpec(g, *split_tests(g.step, False)) for g in rewritten.guards),
         emission=emission,
         key=rewritten.partition_by or inferred,

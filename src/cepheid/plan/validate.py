@@ -24,7 +24,7 @@ from cepheid.pattern.model import (
     list_aliases,
     walk_nodes,
 )
-from cepheid.pattern.text import column_name, node_text
+from cepheid.pattern.text import column_name
 from cepheid.pattern.types import BOOL, STRING, TIMESTAMP, UNKNOWN, Schema, Type, list_of
 from cepheid.plan.check_types import AliasType, Scope, check_condition, infer
 from cepheid.plan.plan import Plan
@@ -61,19 +61,19 @@ def _absences(pattern: Pattern) -> None:
             place=root.place,
             hint="say after what it must not come: A -> NOT X within 5m",
         )
-    _absences_in(root, pattern, top=True)
+    _absences_in(root)
 
 
-def _absences_in(node: Node, pattern: Pattern, top: bool) -> None:
+def _absences_in(node: Node) -> None:
     if isinstance(node, (And, Or)):
         word = "AND" if isinstance(node, And) else "OR"
         for operand in node.operands:
             _no_loose_absence(operand, word)
     if isinstance(node, Sequence):
-        _ends_of_sequence(node, pattern, top)
+        _some_event(node)
     for child in node.children():
         if not isinstance(child, Absence):
-            _absences_in(child, pattern, top=top and isinstance(node, Sequence) and False)
+            _absences_in(child)
 
 
 def _no_loose_absence(operand: Node, word: str) -> None:
@@ -91,37 +91,14 @@ def _no_loose_absence(operand: Node, word: str) -> None:
         )
 
 
-def _ends_of_sequence(node: Sequence, pattern: Pattern, top: bool) -> None:
-    links = node.links
-    if all(isinstance(x.node, Absence) for x in links):
+def _some_event(node: Sequence) -> None:
+    if all(isinstance(x.node, Absence) for x in node.links):
         raise PatternMistake(
             "a pattern of nothing but NOT has no event to start from",
             code="only_absence",
             place=node.place,
             hint="say after what it must not come: A -> NOT X within 5m",
         )
-    if not top:
-        return
-    for link in links:
-        if not isinstance(link.node, Absence):
-            break
-        if link.node.within is None or link.node.next:
-            raise PatternMistake(
-                "NOT at the start needs a bound: how long before the next step?",
-                code="absence_without_bound",
-                place=link.node.place,
-                hint=f"write {node_text(link.node)} within 5m -> ...",
-            )
-    for link in reversed(links):
-        if not isinstance(link.node, Absence):
-            break
-        if link.node.within is None and pattern.within is None and not link.node.next:
-            raise PatternMistake(
-                "NOT at the end needs a bound: until when must it not come?",
-                code="absence_without_bound",
-                place=link.node.place,
-                hint=f"write -> {node_text(link.node)} within 5m",
-            )
 
 
 def _names_once(root: Node) -> None:
@@ -259,7 +236,12 @@ class _Names:
                     f"no step is called `{name}`",
                     code="unknown_alias",
                     place=_at_name(guard.place, name),
-                    hint=nearest(name, list(self.all)) or "the names here are " + ", ".join(self.all),
+                    hint=nearest(name, list(self.all))
+                    or (
+                        "the names here are " + ", ".join(self.all)
+                        if self.all
+                        else "name the steps: `A as a`"
+                    ),
                 )
         if guard.step.where is not None:
             self._check(guard.step, guard.step.where, {**self.all, **self._own(guard.step)})

@@ -81,7 +81,7 @@ class Job:
             declarations, self.source.schema, source_name, {columns.time: TIMESTAMP, columns.type: STRING}
         )
         self.session = Session(self.program, options.lateness, listener=listener)
-        self.seen = FieldsSeen([s.plan for s in self.program]) if self.source.schema is None else None
+        self.seen = FieldsSeen([s.plan for s in self.program], self.source.schema is not None)
 
     def steps(self) -> Iterator[list[Found]]:
         """What is found, batch by batch."""
@@ -90,8 +90,7 @@ class Job:
         if self.options.lateness is None:
             batches, feed = _sorted(batches, self.options.batch_size), self.session.feed_sorted
         for batch in batches:
-            if self.seen is not None:
-                self.seen.look_at(batch)
+            self.seen.look_at(batch)
             yield feed(batch)
         yield self.session.end(self.options.now)
 
@@ -110,7 +109,7 @@ class Job:
         return [("start", TIMESTAMP), ("deadline", TIMESTAMP), *reached, *taken]
 
     def warnings(self) -> list[str]:
-        return [] if self.seen is None else self.seen.warnings()
+        return self.seen.warnings()
 
 
 def run(
