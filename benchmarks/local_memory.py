@@ -33,7 +33,12 @@ def write_events(path: Path, size: int) -> int:
     planted = 0
     with path.open("w", encoding="utf-8") as file:
         for i in range(size):
-            row = {"type": "View", "time": i / 10, "user": f"u{rng.randrange(20_000)}", "page": rng.randrange(900)}
+            row = {
+                "type": "View",
+                "time": i / 10,
+                "user": f"u{rng.randrange(20_000)}",
+                "page": rng.randrange(900),
+            }
             attack = i % PLANTED_EVERY
             if attack in (0, 1, 2, 3):
                 kind = ("LoginFailed", "LoginFailed", "LoginSuccess", "Transfer")[attack]
@@ -78,7 +83,9 @@ def main() -> None:
             if found != planted:
                 raise SystemExit(f"{size} events: {planted} attacks planted, {found} found")
             rows.append((size, planted, peak, seconds, size / seconds, seconds / floor))
-    print(f"{'events':>10} {'matches':>8} {'peak MiB':>9} {'seconds':>8} {'events/s':>9} {'x json.loads':>13}")
+    print(
+        f"{'events':>10} {'matches':>8} {'peak MiB':>9} {'seconds':>8} {'events/s':>9} {'x json.loads':>13}"
+    )
     for size, planted, peak, seconds, rate, ratio in rows:
         print(f"{size:>10,} {planted:>8,} {peak:>9,} {seconds:>8.1f} {rate:>9,.0f} {ratio:>13.1f}")
 

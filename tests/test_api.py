@@ -109,6 +109,20 @@ def test_run_gives_every_stream_and_what_did_not_become_a_match() -> None:
         cepheid.match(program, events, stream="Lonly")
 
 
+def test_a_column_may_be_a_whole_event() -> None:
+    (found,) = cepheid.match("A as a -> B[v == 2] as b .emit(whole: b, n: a.v)", ROWS)
+    assert found["n"] == 1
+    assert found["whole"]["user"] == "x"
+    a, b = cepheid.event("A").as_("a"), cepheid.event("B").as_("b")
+    built = (a >> b.where(b.v == 2)).emit(whole=b, n=a.v)
+    assert cepheid.match(built, ROWS) == [found]
+
+
+def test_a_misspelt_type_is_said() -> None:
+    with pytest.warns(cepheid.CepheidWarning, match="did you mean `Login`"):
+        cepheid.match("Logn as l -> Pay as p", [{"type": "Login", "time": 0}, {"type": "Pay", "time": 1}])
+
+
 def test_now_makes_an_absence_certain() -> None:
     query = "A as a -> NOT B within 10s .emit(v: a.v)"
     assert cepheid.match(query, ROWS[:1]) == []
@@ -134,7 +148,9 @@ def test_counting_without_listing() -> None:
 
 def test_trend_counts_after_each_event() -> None:
     rows = [{"type": "T", "time": i} for i in range(5)]
-    counts = [r["n"] for r in cepheid.match("T as t -> all T as u .subsets() .emit(n: count_matches())", rows)]
+    counts = [
+        r["n"] for r in cepheid.match("T as t -> all T as u .subsets() .emit(n: count_matches())", rows)
+    ]
     assert [sum(counts[:i]) for i in range(5)] == [0, 1, 4, 11, 26]
 
 

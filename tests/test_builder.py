@@ -404,7 +404,7 @@ MISTAKES: list[tuple[str, Callable[[], object]]] = [
     ("which_event", lambda: (a >> b).where(field("v") > 1).build()),
     ("which_event", lambda: (A >> B).emit(v=field("v"))),
     ("whole_event", lambda: a.where(field("a") == 1).build()),
-    ("whole_event", lambda: (a >> b).emit(a=a)),
+    ("whole_event", lambda: (a >> b).emit(a=a.v + b)),
     ("whole_event", lambda: a == b),
     ("whole_event", lambda: a != b),
     ("whole_event", lambda: a < b),

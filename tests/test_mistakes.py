@@ -1460,10 +1460,10 @@ query, line 1, column 24: `user`: of which event?
     ),
     Mistake(
         "whole_event",
-        "A as a -> B as b .emit(x: a)",
+        "A as a -> B as b .emit(x: a + 1)",
         """
 query, line 1, column 27: `a` is a whole event, not a value
-  1 | A as a -> B as b .emit(x: a)
+  1 | A as a -> B as b .emit(x: a + 1)
     |                           ^
   hint: name a field of it, for example a.user
 """,
@@ -1536,7 +1536,7 @@ query, line 3, column 46: `Login` has no field `usr`
 query, line 3, column 43: `Pay` has no field `ip`
   3 | stream S = Login as l -> Pay partition by ip
     |                                           ^^
-  hint: its fields are user, amount
+  hint: its fields are time, type, user, amount
 """,
     ),
     Mistake(

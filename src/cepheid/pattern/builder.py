@@ -694,7 +694,9 @@ def _column(value: object) -> Output:
 
 
 def _computed(value: object) -> Expr:
-    """A column may also be computed by a Python function of the named steps."""
+    """A column may also be a whole event, or computed by a Python function of the named steps."""
+    if isinstance(value, EventPart):
+        return Field(alias_of(value), ())
     is_function = callable(value) and not isinstance(value, (Value, Part))
     return condition(value) if is_function else expression(value)
 
