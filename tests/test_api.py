@@ -46,7 +46,7 @@ def as_rows(kind: str, frame: Any) -> list[dict[str, Any]]:
     return list(table.to_pylist())
 
 
-@pytest.mark.parametrize("kind", kinds())
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "duckdb", "dicts"])
 def test_the_answer_comes_back_as_the_same_kind(kind: str) -> None:
     events = kinds()[kind]
     answer = cepheid.match(EMIT, events)
