@@ -26,12 +26,21 @@ def resolve_stream(stream: Stream) -> Stream:
     """The stream with every path resolved."""
     pattern = stream.pattern
     names = set(list_aliases(pattern.root))
-    keys = tuple(column_name(e) for e in pattern.partition_by)
+    produced = _produced(stream)
+    keys = (*(column_name(e) for e in pattern.partition_by), *produced)
     outputs = stream.outputs
     if outputs is not None:
         absent = _absent_names(pattern)
         outputs = tuple(Output(o.name, _column(o.expr, names, keys, absent)) for o in outputs)
-    return replace(stream, pattern=resolve_pattern(pattern), outputs=outputs)
+    return replace(stream, pattern=resolve_pattern(pattern, produced), outputs=outputs)
+
+
+def _produced(stream: Stream) -> tuple[str, ...]:
+    """Names that `.trend_aggregate(n: ...)` and `.forecast(...)` bring with them."""
+    names = [name for later in stream.later for name, _ in later.arguments if later.operator == "trend_aggregate"]
+    if any(later.operator == "forecast" for later in stream.later):
+        names += ["forecast_probability", "forecast_time", "forecast_state", "forecast_context_depth"]
+    return tuple(name for name in names if name is not None)
 
 
 def _column(expr: Expr, names: set[str], keys: tuple[str, ...], absent: set[str]) -> Expr:
@@ -41,9 +50,10 @@ def _column(expr: Expr, names: set[str], keys: tuple[str, ...], absent: set[str]
     return _over_match(expr, names, keys, absent)
 
 
-def resolve_pattern(pattern: Pattern) -> Pattern:
+def resolve_pattern(pattern: Pattern, produced: tuple[str, ...] = ()) -> Pattern:
+    """The pattern with every path resolved; `produced` are names that later operators bring."""
     names = set(list_aliases(pattern.root))
-    keys = tuple(column_name(e) for e in pattern.partition_by)
+    keys = (*(column_name(e) for e in pattern.partition_by), *produced)
     absent = _absent_names(pattern)
     scope = names | absent
     return replace(
