@@ -87,6 +87,7 @@ class Complete:
 def brute_force(pattern: Pattern, events: Sequence[Event]) -> list[Binds]:
     """The matches of a bounded input of one partition: from alias to events, in the order they complete."""
     laid = _Laid(pattern, sorted(events, key=Event.place_in_order))
+    _greedy_before_optional(laid)
     if pattern.every is not None:
         found = _every(laid)
     elif pattern.selection is Selection.STNM:
@@ -94,6 +95,18 @@ def brute_force(pattern: Pattern, events: Sequence[Event]) -> list[Binds]:
     else:
         found = _select(laid, list(_completions(laid)))
     return [laid.all_binds(c.way) for c in found]
+
+
+def _greedy_before_optional(laid: _Laid) -> None:
+    """May a prefix of a greedy closure be followed by none of an optional one that could have begun meanwhile?"""
+    greedy: set[str] = set()
+    for link in laid.links:
+        node = link.node
+        if isinstance(node, Closure) and isinstance(node.body, Step):
+            if node.min == 0 and node.body.type in greedy:
+                raise Undecided("a greedy closure before an optional one of its type")
+            if node.loop is Loop.GREEDY:
+                greedy.add(node.body.type)
 
 
 # --- conditions ---------------------------------------------------------------------------------------------
