@@ -156,12 +156,14 @@ class Partition:
         complete: list[Run] = []
         for copies in _by_path(family):
             ways = [(run, self._choose(self.moves.fitting(run, seen, taken))) for run in copies]
-            # Copies in one place with one path are one run that only differs in how much of a closure
-            # it keeps: if the run moves on, it moves on with all of them.
-            moved = any(e.loop is None and e.arrow is Arrow.FIRST for _, edges in ways for e in edges)
+            moved = self._moves_as_one(edge for _, edges in ways for edge in edges)
             for run, edges in ways:
                 self._move(run, edges, moved, seen, taken, kept, complete)
         return kept, complete
+
+    def _moves_as_one(self, edges: Iterable[Edge]) -> bool:
+        """Do copies that only differ in how much of a closure they keep move on together? Here each on its own."""
+        return False
 
     def _choose(self, edges: list[Edge]) -> list[Edge]:
         return edges
@@ -190,7 +192,7 @@ class Partition:
     def _staying(self, run: Run, edges: list[Edge], taken: Taken) -> Run | None:
         """The copy that does not take the event, if it still has something to wait for."""
         for edge in edges:
-            if edge.loop is None and edge.arrow is Arrow.NEXT:
+            if edge.loop is None and edge.arrow is not Arrow.ANY:
                 return None
             if edge.loop is not None and self.plan.automaton.closures[edge.loop].loop in (
                 Loop.ALL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from cepheid.matching import lifecycle
@@ -10,6 +11,7 @@ from cepheid.matching.run import Run, Taken
 from cepheid.matching.snapshot import EventTable, read_taken, taken_row
 from cepheid.matching.tests import Seen
 from cepheid.pattern.event import Event
+from cepheid.pattern.model import Arrow
 from cepheid.plan.automaton import Edge
 
 
@@ -29,6 +31,10 @@ class NextMatchPartition(Partition):
 
     def _choose(self, edges: list[Edge]) -> list[Edge]:
         return edges[:1]
+
+    def _moves_as_one(self, edges: Iterable[Edge]) -> bool:
+        """One run goes one way: with the first event that fits, all its copies move on or are gone."""
+        return any(edge.loop is None and edge.arrow is Arrow.FIRST for edge in edges)
 
     def _advance(self, seen: Seen, taken: Taken) -> list[Run]:
         if seen.relevant:

@@ -37,7 +37,9 @@ def resolve_stream(stream: Stream) -> Stream:
 
 def _produced(stream: Stream) -> tuple[str, ...]:
     """Names that `.trend_aggregate(n: ...)` and `.forecast(...)` bring with them."""
-    names = [name for later in stream.later for name, _ in later.arguments if later.operator == "trend_aggregate"]
+    names = [
+        name for later in stream.later for name, _ in later.arguments if later.operator == "trend_aggregate"
+    ]
     if any(later.operator == "forecast" for later in stream.later):
         names += ["forecast_probability", "forecast_time", "forecast_state", "forecast_context_depth"]
     return tuple(name for name in names if name is not None)

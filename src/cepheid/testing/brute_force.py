@@ -106,6 +106,8 @@ def _greedy_before_optional(laid: _Laid) -> None:
             if node.min == 0 and node.body.type in greedy:
                 raise Undecided("a greedy closure before an optional one of its type")
             if node.loop is Loop.GREEDY:
+                if node.max is not None:
+                    raise Undecided("may a prefix of a full greedy closure be left on an event of its type?")
                 greedy.add(node.body.type)
 
 
