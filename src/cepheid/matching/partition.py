@@ -71,6 +71,8 @@ class Partition:
         self._finish(complete, event.time)
         self._remember(seen)
         self._limit(event.time)
+        if len(self.matched) > 2 * len(self.runs) + 16:  # starts that are gone need no memory
+            self.matched &= {r.start for r in self.runs}
         return self._answer()
 
     def on_time(self, time: int) -> Findings:
@@ -101,7 +103,9 @@ class Partition:
 
     def _numbered(self, event: Event, seen: Seen) -> Taken:
         self.index += 1
-        if event.time != self.time and not event.late:
+        if event.late:  # its time has been counted already: arrival tells it from the others of that time
+            return Taken(-1, event, self.index, -1 - event.seq)
+        if event.time != self.time:
             self.time, self.rank = event.time, -1
         if seen.relevant:
             self.rank += 1
@@ -166,6 +170,7 @@ class Partition:
         return False
 
     def _choose(self, edges: list[Edge]) -> list[Edge]:
+        """Of the ways an event fits: all of them."""
         return edges
 
     def _move(
