@@ -9,17 +9,16 @@ from cepheid.pattern.expr import (
     Call,
     Element,
     Expr,
-    Field,
     Key,
     Length,
     Opaque,
     aliases_in,
     conjunction,
     conjuncts,
-    rewrite,
     walk,
 )
 from cepheid.pattern.model import Link, Pattern, Sequence, Step
+from cepheid.plan.split_tests import own_to_bare
 
 
 def push_where(pattern: Pattern) -> Pattern:
@@ -86,14 +85,5 @@ def _link(link: Link, moved: dict[str, list[Expr]]) -> Link:
 
 
 def _step(step: Step, moved: dict[str, list[Expr]]) -> Step:
-    added = [_own_to_bare(p, step.alias) for p in moved.get(step.alias or "", [])]
+    added = [own_to_bare(p, step.alias) for p in moved.get(step.alias or "", [])]
     return replace(step, where=conjunction([*conjuncts(step.where), *added])) if added else step
-
-
-def _own_to_bare(expr: Expr, alias: str | None) -> Expr:
-    def change(node: Expr) -> Expr | None:
-        if isinstance(node, Field) and node.alias == alias:
-            return Field(None, node.path, place=node.place)
-        return None
-
-    return rewrite(expr, change)

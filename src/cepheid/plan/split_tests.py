@@ -13,12 +13,14 @@ def split_tests(step: Step, repeated: bool) -> tuple[tuple[Expr, ...], tuple[Exp
     """
     parts = conjuncts(step.where)
     if not repeated and step.alias is not None:
-        parts = tuple(_own_to_bare(p, step.alias) for p in parts)
+        parts = tuple(own_to_bare(p, step.alias) for p in parts)
     alpha = tuple(p for p in parts if not aliases_in(p) and not isinstance(p, Opaque))
     return alpha, tuple(p for p in parts if p not in alpha)
 
 
-def _own_to_bare(expr: Expr, alias: str) -> Expr:
+def own_to_bare(expr: Expr, alias: str | None) -> Expr:
+    """A step's own name, in its own condition, is the event at hand."""
+
     def change(node: Expr) -> Expr | None:
         if isinstance(node, Field) and node.alias == alias:
             return Field(None, node.path, place=node.place)
