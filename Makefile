@@ -40,7 +40,7 @@ bench: $(STAMP)  ## run every benchmark
 	if [ $$found = no ]; then echo "There are no benchmarks yet (benchmarks/*.py)."; fi
 
 soak: $(STAMP)  ## the long tests, marked soak
-	@status=0; $(BIN)/python -m pytest -m soak $(ARGS) || status=$$?; \
+	@status=0; $(BIN)/python -m pytest -m soak -n $(JOBS) $(ARGS) || status=$$?; \
 	if [ $$status = 5 ]; then echo "There are no tests marked soak yet."; exit 0; fi; \
 	exit $$status
 
