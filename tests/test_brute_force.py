@@ -118,6 +118,26 @@ FOUND = {  # what the oracle found, with the answer by the definitions
         "A1 B1 A2 A3",
         ["A1 B1 A2 A3"],
     ),
+    "copies of a closure are tested one by one in stam": (
+        "A as a -> A+ as b -> A* as c within 1s -> A as d",
+        "A1@0 A2@0 A3@2",
+        ["A1 A2 A3"],
+    ),
+    "no combination of stnm waits for the next time": (
+        "A as a -> B+ as b -> C as c .stnm() .subsets()",
+        "A1 B1 C1 B2 C2",
+        ["A1 B1 C1"],
+    ),
+    "only a full greedy closure is left on an event of its type": (
+        "A as a -> all greedy B{1,2} as b -> B as c",
+        "A1 B1 B2 B3 B4",
+        ["A1 B1 B2 B3", "A1 B1 B2 B4"],
+    ),
+    "a greedy closure before an optional one of its type": (
+        "A as a -> all greedy B as b -> B* as c -> C as d",
+        "A1 B1 B2 C1",
+        ["A1 B1 B2 C1", "A1 B1 C1"],
+    ),
 }
 
 

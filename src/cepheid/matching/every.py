@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from cepheid.matching import lifecycle
@@ -11,7 +10,7 @@ from cepheid.matching.run import Run, Taken
 from cepheid.matching.snapshot import EventTable, read_taken, taken_row
 from cepheid.matching.tests import Seen
 from cepheid.pattern.event import Event
-from cepheid.pattern.model import Arrow, Every
+from cepheid.pattern.model import Every
 from cepheid.plan.automaton import START, Edge
 
 Held = list[tuple[Seen, Taken]]
@@ -19,6 +18,8 @@ Held = list[tuple[Seen, Taken]]
 
 class EveryPartition(Partition):
     """Holds the events of the first step; once a later step is reached, an ordinary run."""
+
+    one_way = True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -36,10 +37,6 @@ class EveryPartition(Partition):
 
     def _choose(self, edges: list[Edge]) -> list[Edge]:
         return edges[:1]
-
-    def _moves_as_one(self, edges: Iterable[Edge]) -> bool:
-        """One run goes one way: with the first event that fits, all its copies move on or are gone."""
-        return any(edge.loop is None and edge.arrow is Arrow.FIRST for edge in edges)
 
     def _advance(self, seen: Seen, taken: Taken) -> list[Run]:
         if self._only_first_step():
@@ -66,7 +63,9 @@ class EveryPartition(Partition):
             ways = self.moves.fitting(run, seen, taken)
             ways = [e for e in ways if e.position not in self.first_positions][:1]
             if ways:
-                self._move(run, ways, True, seen, taken, kept, done)
+                moved: list[Run] = []
+                self._move(run, ways, seen, taken, moved, done)
+                kept += [r for r in moved if r.last is not run.last]  # nothing stays in the first step
         return kept, done
 
     def _newer_start(self, seen: Seen, taken: Taken) -> list[Run]:

@@ -108,7 +108,7 @@ class Moves:
             blocked=frozenset(b for b in run.blocked if not self._same_part(b, edge)),
             marks=_marked(run, edge, taken),
             scopes=self._scoped(run, edge, taken),
-            path=run.path if self._in_a_round(edge) else (*run.path, (edge.index, taken.index)),
+            path=run.path if edge.enters or self._in_a_round(edge) else (*run.path, (edge.index, taken.index)),
             late=run.late or taken.event.late,
         )
 
@@ -135,6 +135,10 @@ class Moves:
         """Does the edge stay inside a closure? Then it is not a move of the run as a whole."""
         inside = self.automaton.closures_of
         return edge.loop is not None or bool(inside[edge.source] & inside[edge.target] - {*edge.leaves})
+
+    def moves_on(self, edge: Edge) -> bool:
+        """Does the run as a whole move on with it, so that no copy stays behind?"""
+        return edge.arrow is Arrow.FIRST and not self._in_a_round(edge)
 
     def _scoped(self, run: Run, edge: Edge, taken: Taken) -> dict[int, int]:
         if not edge.opens:

@@ -38,6 +38,8 @@ class Collected:
 class Partition:
     """The general case: every start opens a run. `every` and `stnm` have subclasses."""
 
+    one_way = False  # are the copies of a run that differ in what they keep of closures one run?
+
     def __init__(
         self, plan: Plan, tests: PlanTests, key: tuple[Any, ...], listener: lifecycle.Listener | None
     ) -> None:
@@ -160,14 +162,15 @@ class Partition:
         complete: list[Run] = []
         for copies in _by_path(family):
             ways = [(run, self._choose(self.moves.fitting(run, seen, taken))) for run in copies]
-            moved = self._moves_as_one(edge for _, edges in ways for edge in edges)
-            for run, edges in ways:
-                self._move(run, edges, moved, seen, taken, kept, complete)
+            for run, edges in self._together(ways):
+                self._move(run, edges, seen, taken, kept, complete)
         return kept, complete
 
-    def _moves_as_one(self, edges: Iterable[Edge]) -> bool:
-        """Do copies that only differ in how much of a closure they keep move on together? Here each on its own."""
-        return False
+    def _together(self, ways: list[tuple[Run, list[Edge]]]) -> list[tuple[Run, list[Edge]]]:
+        """Of copies that only differ in what they keep of closures: where some move on, the others are gone."""
+        if not self.one_way:
+            return ways
+        return [(run, edges) for run, edges in ways if any(map(self.moves.moves_on, edges))] or ways
 
     def _choose(self, edges: list[Edge]) -> list[Edge]:
         """Of the ways an event fits: all of them."""
@@ -177,13 +180,12 @@ class Partition:
         self,
         run: Run,
         edges: list[Edge],
-        moved: bool,
         seen: Seen,
         taken: Taken,
         kept: list[Run],
         complete: list[Run],
     ) -> None:
-        stay = None if moved else self._staying(run, edges, taken)
+        stay = self._staying(run, edges, taken)
         if self._closed_by(run, edges, seen, taken):
             complete.append(run)
             stay = None
@@ -469,9 +471,9 @@ def _families(runs: list[Run]) -> Iterable[list[Run]]:
 
 
 def _by_path(family: list[Run]) -> Iterable[list[Run]]:
-    paths: dict[tuple[int, tuple[tuple[int, int], ...]], list[Run]] = {}
+    paths: dict[tuple[tuple[int, int], ...], list[Run]] = {}
     for run in family:
-        paths.setdefault((run.state, run.path), []).append(run)
+        paths.setdefault(run.path, []).append(run)
     return paths.values()
 
 

@@ -31,7 +31,7 @@ class Run:
     blocked: frozenset[int] = frozenset()  # bases of edges, and -1 - accept, stopped by an absence
     marks: dict[Component, Taken] = field(default_factory=dict)  # the last event of each part
     scopes: dict[int, int] = field(default_factory=dict)  # when each scope began
-    path: tuple[tuple[int, int], ...] = ()  # (edge, event) of every move that was not inside a closure
+    path: tuple[tuple[int, int], ...] = ()  # (edge, event) of every move but those into and inside closures
     late: bool = False
     weight: int = 1  # how many runs this one stands for, where runs are only counted
 

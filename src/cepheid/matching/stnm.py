@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from cepheid.matching import lifecycle
@@ -11,7 +10,6 @@ from cepheid.matching.run import Run, Taken
 from cepheid.matching.snapshot import EventTable, read_taken, taken_row
 from cepheid.matching.tests import Seen
 from cepheid.pattern.event import Event
-from cepheid.pattern.model import Arrow
 from cepheid.plan.automaton import Edge
 
 
@@ -22,6 +20,8 @@ class NextMatchPartition(Partition):
     again from its start, over the events it saw.
     """
 
+    one_way = True
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.owner: dict[int, int] = {}  # index of a used event -> the start of the run that used it
@@ -31,10 +31,6 @@ class NextMatchPartition(Partition):
 
     def _choose(self, edges: list[Edge]) -> list[Edge]:
         return edges[:1]
-
-    def _moves_as_one(self, edges: Iterable[Edge]) -> bool:
-        """One run goes one way: with the first event that fits, all its copies move on or are gone."""
-        return any(edge.loop is None and edge.arrow is Arrow.FIRST for edge in edges)
 
     def _advance(self, seen: Seen, taken: Taken) -> list[Run]:
         if seen.relevant:
@@ -144,3 +140,4 @@ class NextMatchPartition(Partition):
         taken = [read_taken(row, events) for row in state["history"]]
         self.history = [(self.tests.look_at(t.event), t) for t in taken]
         self.given = {start: set(ids) for start, ids in state["given"]}
+

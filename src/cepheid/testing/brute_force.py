@@ -87,7 +87,6 @@ class Complete:
 def brute_force(pattern: Pattern, events: Sequence[Event]) -> list[Binds]:
     """The matches of a bounded input of one partition: from alias to events, in the order they complete."""
     laid = _Laid(pattern, sorted(events, key=Event.place_in_order))
-    _greedy_before_optional(laid)
     if pattern.every is not None:
         found = _every(laid)
     elif pattern.selection is Selection.STNM:
@@ -95,20 +94,6 @@ def brute_force(pattern: Pattern, events: Sequence[Event]) -> list[Binds]:
     else:
         found = _select(laid, list(_completions(laid)))
     return [laid.all_binds(c.way) for c in found]
-
-
-def _greedy_before_optional(laid: _Laid) -> None:
-    """May a prefix of a greedy closure be followed by none of an optional one that could have begun meanwhile?"""
-    greedy: set[str] = set()
-    for link in laid.links:
-        node = link.node
-        if isinstance(node, Closure) and isinstance(node.body, Step):
-            if node.min == 0 and node.body.type in greedy:
-                raise Undecided("a greedy closure before an optional one of its type")
-            if node.loop is Loop.GREEDY:
-                if node.max is not None:
-                    raise Undecided("may a prefix of a full greedy closure be left on an event of its type?")
-                greedy.add(node.body.type)
 
 
 # --- conditions ---------------------------------------------------------------------------------------------
@@ -399,16 +384,19 @@ class _Laid:
             return False
         for target in self.targets(full)[0]:
             holds = full if target.goes_on or kept is None else kept
-            if self.forced(full, target) and self.can_take(holds, target, at):
+            if self.forced(full, target) and self.moves_to(holds, target, at):
                 return False
         return True
 
-    def may_leave_on(self, full: Way, target: Target, at: int) -> bool:
-        """Greedy: the run may not leave the closure on an event the closure could take."""
-        node = self.node(full[-1].link)
+    def moves_to(self, way: Way, target: Target, at: int) -> bool:
+        return self.can_take(way, target, at) and self.may_leave_on(way, target, at)
+
+    def may_leave_on(self, kept: Way, target: Target, at: int) -> bool:
+        """Greedy: a match may not leave the closure on an event the closure could take after what it keeps."""
+        node = self.node(kept[-1].link) if kept else None
         if target.goes_on or not isinstance(node, Closure) or self.loop(node) is not Loop.GREEDY:
             return True
-        return not any(t.goes_on and self.can_take(full, t, at) for t in self.targets(full)[0])
+        return not any(t.goes_on and self.can_take(kept, t, at) for t in self.targets(kept)[0])
 
     # -- deadlines
 
@@ -466,7 +454,7 @@ def _ways(laid: _Laid, full: Way = ()) -> Iterator[Way]:
             for at in range(start, len(laid.events)):
                 if full and laid.guarded(full, at):
                     break
-                if laid.can_take(kept, target, at) and (not full or laid.may_leave_on(full, target, at)):
+                if laid.moves_to(kept, target, at):
                     yield from _ways(laid, (*kept, Take(target.link, target.operand, at)))
                 if full and not laid.may_stay(full, None if target.goes_on else kept, at):
                     break
@@ -484,7 +472,7 @@ def _leaves_with_copies(laid: _Laid, full: Way, target: Target) -> bool:
 def _moved_on(laid: _Laid, kept: Way, at: int) -> bool:
     """Would a run that left its closure with this prefix have moved on with an event captured later?"""
     targets = [t for t in laid.targets(kept)[0] if not t.goes_on]
-    return any(laid.forced(kept, t) and laid.can_take(kept, t, at) for t in targets)
+    return any(laid.forced(kept, t) and laid.moves_to(kept, t, at) for t in targets)
 
 
 def _waits(laid: _Laid, way: Way) -> bool:
@@ -597,9 +585,10 @@ def _reach(laid: _Laid, way: Way) -> int:
 
 @dataclass(frozen=True)
 class _Path:
-    """Where a run is: what it holds, its completions so far, whether it was killed, what it waits for."""
+    """Where a run is: what it holds (every combination under `subsets`), its completions so far, whether it was
+    killed, what it waits for."""
 
-    way: Way
+    ways: tuple[Way, ...]
     complete: tuple[Way, ...] = ()
     killed: bool = False
     deadline: int | None = None  # of an absence, or of the closure at the end
@@ -610,8 +599,8 @@ class _Stnm:
     out anew, over the events that no other run's match has used."""
 
     def __init__(self, laid: _Laid) -> None:
-        if laid.emission is Emission.SUBSETS or any(a.arrow not in (None, Arrow.FIRST) for a in laid.links):
-            raise Undecided("stnm with subsets, or with an arrow that forks or must be next")
+        if any(a.arrow not in (None, Arrow.FIRST) for a in laid.links):
+            raise Undecided("stnm with an arrow that forks or must be next")
         self.laid = laid
         self.used: dict[int, int] = {}  # event -> the start whose match used it
         self.dead: set[int] = set()
@@ -639,14 +628,16 @@ class _Stnm:
             due = []
             for start in self.open_starts(n):
                 path = self.path(start, n)
-                waiting = path is not None and path.way not in self.emitted
-                if path is not None and waiting and path.deadline is not None and path.deadline < now:
-                    due.append((path.deadline, start, path.way))
+                if path is None or path.deadline is None or path.deadline >= now:
+                    continue
+                ways = [w for w in path.ways if w not in self.emitted and self.awaits(w)]
+                if ways:
+                    due.append((path.deadline, start, ways))
             if not due:
                 return
-            deadline, start, way = min(due)
+            deadline, start, ways = min(due)
             self.finished.add(start)
-            self.emit(start, (n, 0, deadline), [way])
+            self.emit(start, (n, 0, deadline), ways)
 
     def offer(self, n: int) -> None:
         """The event after the first n, to the runs in order of age; again, if a younger run's match put an
@@ -674,11 +665,12 @@ class _Stnm:
             if start not in self.open_starts(n):
                 continue
             path = self.path(start, n)
-            if path is None or path.killed or path.way in self.emitted:
+            if path is None or path.killed:
                 continue
-            if _waits(self.laid, path.way):
+            held = [w for w in path.ways if w not in self.emitted and _waits(self.laid, w)]
+            if held:
                 self.finished.add(start)
-                self.emit(start, (n, 1, 0), [path.way])
+                self.emit(start, (n, 1, 0), held)
 
     def emit(self, start: int, moment: Moment, fulls: list[Way]) -> None:
         """All matches of one run at one moment: the prefixes of its closures that hold on their own."""
@@ -696,6 +688,10 @@ class _Stnm:
 
     def cut(self, full: Way) -> Iterator[Way]:
         laid = self.laid
+        if laid.emission is Emission.SUBSETS:  # each combination is a way of its own
+            if not self.violated_at_end(full, full):
+                yield full
+            return
         closures = sorted({t.link for t in full if isinstance(laid.node(t.link), Closure)})
         ends_here = laid.targets(full)[1] == ()
         choices = []
@@ -740,29 +736,45 @@ class _Stnm:
         latest = max(t.link for t in first)
         begin = min((t for t in first if t.link == latest), key=lambda t: t.operand)
         way: Way = (Take(begin.link, begin.operand, start),)
+        ways: tuple[Way, ...] = (way,)
         complete = [way] if self.is_complete(way) else []
         for at in range(start + 1, n):
-            if laid.guarded(way, at):
-                return _Path(way, tuple(complete), killed=True)
-            if self.all_stopped(way, at):
-                return _Path(way, tuple(complete), killed=True)
-            chosen = self.choose(way, at) if self.used.get(at, start) == start else None
-            if chosen is not None:
-                way = (*way, Take(chosen.link, chosen.operand, at))
-                if self.is_complete(way):
-                    complete.append(way)
-            elif _waits(self.laid, way):
-                target = laid.targets(way)[0][0]
-                if laid.closes(way, target, at) and self.used.get(at, start) == start:
-                    return _Path(way, (*complete, way))
-                if laid.closes(way, target, at):
-                    raise Undecided("a used event that would close a closure at the end")
-        return _Path(way, tuple(complete), deadline=self.deadline(way))
+            alive = tuple(w for w in ways if not laid.guarded(w, at) and not self.all_stopped(w, at))
+            if not alive:
+                return _Path(ways, tuple(complete), killed=True)
+            free = self.used.get(at, start) == start
+            ways = self.offered(alive, at) if free else alive
+            complete += [w for w in ways if w[-1].at == at and self.is_complete(w)]
+            for waiting in [w for w in ways if w[-1].at < at and _waits(laid, w)]:
+                if laid.closes(waiting, laid.targets(waiting)[0][0], at):
+                    if not free:
+                        raise Undecided("a used event that would close a closure at the end")
+                    return _Path(ways, (*complete, waiting))
+        return _Path(ways, tuple(complete), deadline=self.deadline(ways))
+
+    def offered(self, ways: tuple[Way, ...], at: int) -> tuple[Way, ...]:
+        """A run takes the first event that fits and moves; under `subsets` it holds several combinations: where
+        some of them move on, the others are gone."""
+        laid = self.laid
+        chosen = [(w, t) for w in ways if (t := self.choose(w, at)) is not None]
+        moving = [(w, t) for w, t in chosen if laid.forced(w, t)]
+        stay = () if moving else ways
+        return stay + tuple((*w, Take(t.link, t.operand, at)) for w, t in moving or chosen)
 
     def is_complete(self, way: Way) -> bool:
         return self.laid.targets(way)[1] == () and not _waits(self.laid, way)
 
-    def deadline(self, way: Way) -> int | None:
+    def awaits(self, way: Way) -> bool:
+        """Has it come to the end of the pattern, where only time can complete it?"""
+        return bool(self.laid.targets(way)[1]) or _waits(self.laid, way)
+
+    def deadline(self, ways: tuple[Way, ...]) -> int | None:
+        ends = {self.own_deadline(w) for w in ways if self.awaits(w)}
+        if len(ends) > 1:
+            raise Undecided("combinations of one run that wait for different moments")
+        return ends.pop() if ends else None
+
+    def own_deadline(self, way: Way) -> int | None:
         targets, absences = self.laid.targets(way)
         if absences:
             if any(a.next for a in absences):
@@ -790,6 +802,8 @@ class _Stnm:
         for target in laid.targets(way)[0]:
             if laid.can_take(way, target, at):
                 fitting.append(target)
+            elif laid.emission is Emission.SUBSETS:
+                continue
             elif not target.goes_on and any(laid.can_take(p, target, at) for p in laid.prefixes(way)):
                 raise Undecided("an event that fits after a prefix of what the run captured only")
         return min(fitting, key=lambda t: (t.goes_on, -t.link, t.operand), default=None)

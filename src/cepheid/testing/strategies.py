@@ -60,7 +60,7 @@ FAMILIES: dict[str, Shape] = {
         guards=True,
         skips=True,
         selections=(".stnm()",),
-        emissions=("", "", ".longest()"),
+        emissions=("", "", ".longest()", ".subsets()"),
     ),
     "every": Shape(links=(2, 3), absences=True, guards=True, step_bounds=False, emissions=("",), every=True),
     "logical": Shape(logical=True, closures=True, absences=True, selections=("", ".strict()", ".stnm()")),
@@ -141,8 +141,6 @@ class _Writer:
         shape = self.shape
         selection, emission = self.pick(shape.selections), self.pick(shape.emissions)
         self.stnm = selection == ".stnm()"
-        if self.stnm:
-            emission = self.pick([e for e in shape.emissions if e != ".subsets()"])
         if selection:
             shape = self.shape = changed(shape, arrows=shape.arrows and selection != ".stnm()")
             if selection == ".strict()":
