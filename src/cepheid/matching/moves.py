@@ -108,7 +108,9 @@ class Moves:
             blocked=frozenset(b for b in run.blocked if not self._same_part(b, edge)),
             marks=_marked(run, edge, taken),
             scopes=self._scoped(run, edge, taken),
-            path=run.path if edge.enters or self._in_a_round(edge) else (*run.path, (edge.index, taken.index)),
+            path=run.path
+            if edge.enters or self._in_a_round(edge)
+            else (*run.path, (edge.index, taken.index)),
             late=run.late or taken.event.late,
         )
 

@@ -140,4 +140,3 @@ class NextMatchPartition(Partition):
         taken = [read_taken(row, events) for row in state["history"]]
         self.history = [(self.tests.look_at(t.event), t) for t in taken]
         self.given = {start: set(ids) for start, ids in state["given"]}
-
