@@ -19,7 +19,8 @@ from click.testing import CliRunner, Result
 
 from cepheid import __version__
 from cepheid.cli import main, running, summary
-from cepheid.engines.local.run import Job, Options
+from cepheid.engines.local.run import Job
+from cepheid.engines.options import Options
 
 QUERY = """\
 stream Pair = A as a -> B[v > a.v] as b .within(10s) .partition_by(k) .emit(k: a.k, v: b.v)

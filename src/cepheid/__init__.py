@@ -21,10 +21,10 @@ __version__ = "0.1.0"
 _HOMES = {
     "compile": "cepheid.engines.program",
     "Program": "cepheid.engines.program",
-    "run": "cepheid.engines.local.run",
-    "match": "cepheid.engines.local.run",
+    "run": "cepheid.engines.entrance",
+    "match": "cepheid.engines.entrance",
     "Results": "cepheid.engines.local.run",
-    "CepheidWarning": "cepheid.engines.local.run",
+    "CepheidWarning": "cepheid.errors",
     "Session": "cepheid.engines.local.live",
     "Pattern": "cepheid.pattern.model",
     "Stream": "cepheid.pattern.model",

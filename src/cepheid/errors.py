@@ -49,6 +49,10 @@ class Place:
         return self.text.count("\n", 0, offset) + 1, offset - self.text.rfind("\n", 0, offset)
 
 
+class CepheidWarning(UserWarning):
+    """Something that is not an error but hardly what was meant."""
+
+
 class CepheidError(Exception):
     """The root of all errors a user can cause or meet."""
 
@@ -105,6 +109,12 @@ class InputMistake(CepheidError):
     """The events, or a file of them, are not what was promised."""
 
     code = "input"
+
+
+class SetupMistake(CepheidError):
+    """What a job runs on is missing, too old or set wrongly: Java, Spark, a Python package, a setting."""
+
+    code = "setup"
 
 
 class EvaluationError(CepheidError):

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from cepheid.engines.local.events import scan_schema
-from cepheid.engines.local.run import Job, make_options
+from cepheid.engines.local.run import Job
+from cepheid.engines.options import make_options
 from cepheid.engines.program import PlannedStream, Program, compile
 from cepheid.explain.advice import warnings
 from cepheid.explain.mermaid import mermaid as plan_mermaid

@@ -11,7 +11,8 @@ from cepheid.cli.running import drive
 from cepheid.cli.sinks import TableSink
 from cepheid.cli.summary import summary
 from cepheid.demo import EVENTS, QUERY
-from cepheid.engines.local.run import Job, Options
+from cepheid.engines.local.run import Job
+from cepheid.engines.options import Options
 
 REPORT = "cepheid-demo.html"
 

@@ -18,8 +18,9 @@ from cepheid.cli.sinks import Sink, open_sink, opened
 from cepheid.cli.summary import Tally, progress_bar, summary
 from cepheid.cli.trace import Trace
 from cepheid.engines.local.bad_rows import BadRow
-from cepheid.engines.local.run import Job, Options, make_options
+from cepheid.engines.local.run import Job
 from cepheid.engines.local.writers import json_line
+from cepheid.engines.options import Options, make_options
 from cepheid.engines.session import Found
 from cepheid.errors import InputMistake, TooLate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 
 from cepheid.engines.program import PlannedStream, Program
@@ -15,23 +15,30 @@ from cepheid.matching.snapshot import pack_sections, unpack_sections
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
 
-MakeMatcher = Callable[[PlannedStream, Listener | None], Matcher]
+MakeMatcher = Callable[[PlannedStream, Listener | None, int], Matcher]
+Entry = tuple[str, tuple[Hashable, ...]]  # the state of one key in one stream
 
 
-def reference(planned: PlannedStream, listener: Listener | None) -> Matcher:
-    return ReferenceMatcher(planned.plan, listener)
+def reference(planned: PlannedStream, listener: Listener | None, late_memory: int) -> Matcher:
+    return ReferenceMatcher(planned.plan, listener, late_memory=late_memory)
 
 
 class Network:
     """One matcher a stream; the matches of an upstream stream are events of its name downstream."""
 
     def __init__(
-        self, program: Program, make: MakeMatcher = reference, listener: Listener | None = None
+        self,
+        program: Program,
+        make: MakeMatcher = reference,
+        listener: Listener | None = None,
+        *,
+        late_memory: int = 0,
+        rows: dict[str, RowMaker] | None = None,
     ) -> None:
         self.program = program
-        self.matchers = {s.name: make(s, listener) for s in program}
+        self.matchers = {s.name: make(s, listener, late_memory) for s in program}
         self.feeding = {name for s in program for name in s.feeds_on}
-        self.rows = {s.name: RowMaker(s) for s in program}
+        self.rows = rows or {s.name: RowMaker(s) for s in program}
         self.derived_seq = 0
 
     def on_events(self, events: Sequence[Event], watermark: int | None = None) -> dict[str, Findings]:
@@ -61,6 +68,34 @@ class Network:
         self.derived_seq = int(sections.pop(""))
         for name, body in sections.items():
             self.matchers[name].restore(body)
+
+    # State key by key, for engines that keep it so.
+
+    def next_look(self) -> int | None:
+        """When time has passed this, there is something to do without any event."""
+        moments = [m for m in (matcher.next_look() for matcher in self.matchers.values()) if m is not None]
+        return min(moments, default=None)
+
+    def take_touched(self) -> list[Entry]:
+        """What changed, or went, since the last call."""
+        return [(name, key) for name, matcher in self.matchers.items() for key in matcher.take_touched()]
+
+    def snapshot_of(self, entries: Iterable[Entry]) -> bytes:
+        """The state of some keys; of those that are gone there is none."""
+        keys: dict[str, list[tuple[Hashable, ...]]] = {}
+        for name, key in entries:
+            keys.setdefault(name, []).append(key)
+        sections = {name: self.matchers[name].snapshot(chosen) for name, chosen in keys.items()}
+        return pack_sections(sections, str(self.program))
+
+    def absorb(self, state: bytes) -> list[Entry]:
+        """Takes on the keys of `snapshot_of`, in place of what was known of them."""
+        sections = unpack_sections(state, str(self.program))
+        return [(name, key) for name, body in sections.items() for key in self.matchers[name].absorb(body)]
+
+    def forget(self, entries: Iterable[Entry]) -> None:
+        for name, key in entries:
+            self.matchers[name].forget([key])
 
     def _through(
         self, events: Sequence[Event], step: Callable[[Matcher, list[Event]], Findings]

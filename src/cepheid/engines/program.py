@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheid.errors import PatternMistake, nearest
-from cepheid.lang.parser import parse_query
+from cepheid.lang.parser import parse_expression, parse_query
 from cepheid.pattern.builder import as_stream
+from cepheid.pattern.expr import Expr
 from cepheid.pattern.model import Declarations, Step, Stream, walk_nodes
 from cepheid.pattern.text import program_text
 from cepheid.pattern.types import NO_SCHEMA, STRING, TIMESTAMP, Schema, Type, struct_of
@@ -174,3 +175,24 @@ def types_read(stream: Stream) -> list[str]:
     """The types of events a stream reads, other streams' names among them."""
     inside = [n.type for n in walk_nodes(stream.pattern.root) if isinstance(n, Step)]
     return inside + [g.step.type for g in stream.pattern.guards]
+
+
+def partitioned(declarations: Declarations, names: tuple[str, ...]) -> Declarations:
+    """`partition_by=` counts for streams that do not say it themselves."""
+    if not names:
+        return declarations
+    keys: tuple[Expr, ...] = tuple(parse_expression(n, "partition_by") for n in names)
+    return replace(
+        declarations,
+        streams=tuple(
+            s if s.pattern.partition_by else replace(s, pattern=replace(s.pattern, partition_by=keys))
+            for s in declarations.streams
+        ),
+    )
+
+
+def plain_type(declarations: Declarations) -> str | None:
+    """The one type name of a query over a table without a type column; None if it uses several."""
+    own = {s.name for s in declarations.streams}
+    names = {t for s in declarations.streams for t in types_read(s)} - own
+    return names.pop() if len(names) == 1 else None

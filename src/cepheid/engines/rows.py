@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from cepheid.engines.program import PlannedStream
+from cepheid.engines.program import PlannedStream, Program
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.found import Match, Pending, Timeout
 from cepheid.matching.moment import Moment, Value
@@ -15,6 +15,8 @@ from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
 from cepheid.pattern.model import Output
 from cepheid.pattern.times import from_microseconds
+from cepheid.pattern.types import BOOL, STRING, TIMESTAMP, Type, list_of
+from cepheid.plan.validate import output_types
 
 
 @dataclass(frozen=True)
@@ -94,3 +96,19 @@ def pending_row(planned: PlannedStream, pending: Pending) -> dict[str, Any]:
         **dict(zip(planned.plan.key_names, pending.key, strict=False)),
         **{alias: _whole(planned, alias, pending.binds) for alias in planned.plan.aliases},
     }
+
+
+def match_columns(planned: PlannedStream, late: bool) -> list[tuple[str, Type]]:
+    """The columns of a stream's matches; where late events are matched, which of them are late."""
+    added = [("late", BOOL)] if late and planned.stream.outputs is None else []
+    return [*planned.columns, *added]
+
+
+def side_columns(program: Program, stream: str, kind: str) -> list[tuple[str, Type]]:
+    """The columns of timeouts and of pending absences."""
+    planned = program[stream]
+    plain = replace(planned.stream, outputs=None)
+    own = ("match_id", "start", "end", "provisional")
+    taken = [c for c in output_types(plain, planned.plan, program.schema) if c[0] not in own]
+    reached = [("reached", STRING), ("waiting_for", list_of(STRING))] if kind == "timeout" else []
+    return [("start", TIMESTAMP), ("deadline", TIMESTAMP), *reached, *taken]

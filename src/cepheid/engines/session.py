@@ -56,7 +56,7 @@ class Session:
     ) -> None:
         self.program = program
         self.lateness = lateness or Lateness()
-        self.network = Network(program, make, listener)
+        self.network = Network(program, make, listener, late_memory=self.lateness.threshold)
         self.arrivals = Arrivals(self.lateness, _limits(program))
         self.last_time: int | None = None
         self.counters = Counters(matches={s.name: 0 for s in program})

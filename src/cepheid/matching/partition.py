@@ -53,6 +53,7 @@ class Partition:
         self.index = 0  # of the last event seen
         self.time: int | None = None  # of the last event that was not late
         self.rank = -1
+        self.late_seen: dict[int, int] = {}  # how many late events of a time there were
         self.recent: list[list[Event]] = [
             [] for _ in plan.automaton.absences
         ]  # for absences before the start
@@ -99,14 +100,30 @@ class Partition:
     @property
     def idle(self) -> bool:
         """Nothing that a later event could need."""
-        return not self.runs and not any(self.recent)
+        return not self.runs and not any(self.recent) and not self.late_seen
+
+    def next_look(self, late_memory: int) -> int | None:
+        """When time has passed this, something is to be done here, or to be forgotten."""
+        moments = [self.next_deadline(), min(self.late_seen, default=None)]
+        if moments[1] is not None:
+            moments[1] += late_memory
+        if self.idle:
+            moments.append(self.time)
+        return min((m for m in moments if m is not None), default=None)
+
+    def forget_late(self, before: int) -> None:
+        """No event of such a time can come any more."""
+        self.late_seen = {time: n for time, n in self.late_seen.items() if time >= before}
 
     # An event.
 
     def _numbered(self, event: Event, seen: Seen) -> Taken:
         self.index += 1
-        if event.late:  # its time has been counted already: arrival tells it from the others of that time
-            return Taken(-1, event, self.index, -1 - event.seq)
+        if event.late:  # its time has been counted already: late events of a time are counted by themselves
+            before = self.late_seen.get(event.time, 0)
+            if seen.relevant:
+                self.late_seen[event.time] = before + 1
+            return Taken(-1, event, self.index, -1 - before)
         if event.time != self.time:
             self.time, self.rank = event.time, -1
         if seen.relevant:
@@ -433,6 +450,7 @@ class Partition:
             "index": self.index,
             "time": self.time,
             "rank": self.rank,
+            "late_seen": list(self.late_seen.items()),
             "recent": [[events.number(e) for e in kept] for kept in self.recent],
             "matched": sorted(self.matched),
             "evicted": self.evicted,
@@ -440,6 +458,7 @@ class Partition:
 
     def restore_extra(self, state: dict[str, Any], events: list[Event]) -> None:
         self.index, self.time, self.rank = state["index"], state["time"], state["rank"]
+        self.late_seen = dict(state["late_seen"])
         self.recent = [[events[i] for i in kept] for kept in state["recent"]]
         self.matched = set(state["matched"])
         self.evicted = state["evicted"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Protocol
 
 from cepheid.matching.found import Findings
 from cepheid.pattern.event import Event
+
+Key = tuple[Hashable, ...]
 
 
 class Matcher(Protocol):
@@ -21,8 +23,20 @@ class Matcher(Protocol):
     def on_end(self, time: int) -> Findings:
         """The input is over, at `time`."""
 
-    def snapshot(self) -> bytes:
-        """Everything open runs need, as Arrow IPC with a version."""
+    def next_look(self) -> int | None:
+        """When time has passed this, there is something to do without any event."""
+
+    def snapshot(self, keys: Iterable[Key] | None = None) -> bytes:
+        """Everything the open runs of all keys, or of some, need: Arrow IPC with a version."""
 
     def restore(self, state: bytes) -> None:
         """Go on from a snapshot."""
+
+    def absorb(self, state: bytes) -> list[Key]:
+        """Take on the keys of a snapshot and leave the others as they are."""
+
+    def take_touched(self) -> set[Key]:
+        """The keys whose state changed, or went, since the last call."""
+
+    def forget(self, keys: Iterable[Key]) -> None:
+        """As if there had never been an event of these keys."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cepheid.matching.counting import CountingPartition
@@ -14,6 +14,7 @@ from cepheid.matching.keys import lookup_key
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.moment import Moment
 from cepheid.matching.partition import Partition
+from cepheid.matching.protocol import Key
 from cepheid.matching.snapshot import EventTable, pack, read_events, read_run, run_row, unpack
 from cepheid.matching.stnm import NextMatchPartition
 from cepheid.matching.tests import PlanTests
@@ -22,20 +23,27 @@ from cepheid.pattern.event import Event
 from cepheid.pattern.model import Selection
 from cepheid.plan.plan import Plan
 
-Key = tuple[Hashable, ...]
-
 
 class ReferenceMatcher:
     """One plan, all its partitions, one clock."""
 
-    def __init__(self, plan: Plan, listener: Listener | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        listener: Listener | None = None,
+        *,
+        tests: PlanTests | None = None,
+        late_memory: int = 0,
+    ) -> None:
         self.plan = plan
         self.listener = listener
-        self.tests = PlanTests(plan)
+        self.tests = tests or PlanTests(plan)
+        self.late_memory = late_memory  # how far behind the watermark an event may come and still be matched
         self.key_of = [compile_value(e) for e in plan.key]
         self.partitions: dict[Key, Partition] = {}
         self.deadlines: list[tuple[int, int, Key]] = []  # a heap; entries may be out of date
         self.tie = 0
+        self.touched: set[Key] = set()  # partitions that are not as they were when last asked for
         self.evicted = 0
 
     def on_batch(self, events: Sequence[Event]) -> Findings:
@@ -57,6 +65,8 @@ class ReferenceMatcher:
             if partition is None or partition.scheduled != deadline:
                 continue  # overtaken by an earlier entry
             partition.scheduled = None
+            self.touched.add(key)
+            partition.forget_late(time - self.late_memory)
             found.append(partition.on_time(self._end_of_deadline(partition, time)))
             self._schedule(key, partition, time)
         return found
@@ -78,6 +88,7 @@ class ReferenceMatcher:
         if partition is None:
             partition = self.partitions[key] = self._new_partition(values)
         found = partition.on_event(event)
+        self.touched.add(key)
         self._schedule(key, partition, event.time)
         return found
 
@@ -87,45 +98,67 @@ class ReferenceMatcher:
 
     def _schedule(self, key: Key, partition: Partition, now: int) -> None:
         """Look at the partition again when its next deadline has passed, or, with nothing open, its last time."""
-        if partition.idle and partition.time is not None and partition.time < now:
+        if partition.idle and (partition.time is None or partition.time < now):
             self.evicted += partition.evicted
             del self.partitions[key]
             return
-        deadline = partition.time if partition.idle else partition.next_deadline()
-        if deadline is not None and (partition.scheduled is None or deadline < partition.scheduled):
-            partition.scheduled = deadline
+        moment = partition.next_look(self.late_memory)
+        if moment is not None and (partition.scheduled is None or moment < partition.scheduled):
+            partition.scheduled = moment
             self.tie += 1
-            heapq.heappush(self.deadlines, (deadline, self.tie, key))
+            heapq.heappush(self.deadlines, (moment, self.tie, key))
 
-    def snapshot(self) -> bytes:
+    def next_look(self) -> int | None:
+        """When time has passed this, there is something to do without any event."""
+        return self.deadlines[0][0] if self.deadlines else None
+
+    def take_touched(self) -> set[Key]:
+        """The keys whose state changed, or went, since the last call."""
+        touched, self.touched = self.touched, set()
+        return touched
+
+    def snapshot(self, keys: Iterable[Key] | None = None) -> bytes:
+        """All partitions, or those of some keys."""
         events = EventTable(self.plan.needed)
         runs: list[dict[str, Any]] = []
         partitions = []
-        for number, partition in enumerate(self.partitions.values()):
+        chosen = self.partitions if keys is None else [k for k in keys if k in self.partitions]
+        for number, partition in enumerate(self.partitions[k] for k in chosen):
             runs += [run_row(r, number, "open", events) for r in partition.runs]
             runs += [run_row(r, number, "furthest", events) for r in partition.furthest.values()]
             partitions.append({"key": dump(partition.key), "state": dump(partition.extra_state(events))})
         return pack(self.plan.identity, events, runs, partitions)
 
     def restore(self, state: bytes) -> None:
+        self.partitions, self.deadlines = {}, []
+        self.absorb(state)
+
+    def absorb(self, state: bytes) -> list[Key]:
+        """Take on the partitions of a snapshot, in place of those of the same keys; the answer is their keys."""
         tables = unpack(state, self.plan.identity)
         events = read_events(tables["events"])
         aliases = [p.step.alias for p in self.plan.automaton.positions]
-        self.partitions, self.deadlines = {}, []
         restored = []
         for row in tables["partitions"].to_pylist():
             partition = self._new_partition(load(row["key"]))
             partition.restore_extra(load(row["state"]), events)
             restored.append(partition)
-            self.partitions[self._lookup(partition)] = partition
         for row in tables["runs"].to_pylist():
             partition, run = restored[row["partition"]], read_run(row, events, aliases)
             if row["role"] == "open":
                 partition.runs.append(run)
             else:
                 partition.furthest[run.start] = run
-        for partition in restored:
-            self._schedule(self._lookup(partition), partition, partition.time or 0)
+        keys = [self._lookup(partition) for partition in restored]
+        for key, partition in zip(keys, restored, strict=True):
+            self.partitions[key] = partition
+            moment = partition.time if partition.time is not None else -(2**63)
+            self._schedule(key, partition, moment)
+        return keys
+
+    def forget(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            self.partitions.pop(key, None)
 
     def _lookup(self, partition: Partition) -> Key:
         return lookup_key(partition.key, self.plan.inferred_key)

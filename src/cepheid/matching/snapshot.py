@@ -21,6 +21,7 @@ _EVENTS = pa.schema(
         ("seq", pa.int64()),
         ("end", pa.int64()),
         ("late", pa.bool_()),
+        ("passed", pa.string()),  # bits of any number
         ("order", pa.string()),
         ("fields", pa.string()),
     ]
@@ -73,6 +74,7 @@ class EventTable:
             "seq": event.seq,
             "end": event.end,
             "late": event.late,
+            "passed": None if event.passed is None else f"{event.passed:x}",
             "order": dump(event.order),
             "fields": dump(fields),
         }
@@ -95,6 +97,7 @@ def read_events(table: pa.Table | bytes) -> list[Event]:
             row["seq"],
             row["end"],
             late=row["late"],
+            passed=None if row["passed"] is None else int(row["passed"], 16),
         )
         for row in table.to_pylist()
     ]

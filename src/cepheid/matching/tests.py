@@ -10,6 +10,7 @@ from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr, aliases_in
 from cepheid.pattern.model import Step
+from cepheid.plan.event_tests import Answered, tests_of
 from cepheid.plan.plan import Plan
 
 Test = Callable[[Moment], bool]
@@ -37,7 +38,7 @@ class StepTests:
 class PlanTests:
     """Everything a matcher asks of events, compiled once."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, answered: Answered | None = None) -> None:
         automaton, keys = plan.automaton, plan.key_names
         self.positions = [
             _step(p.step, p.alpha, p.beta, keys, repeated=p.repeated) for p in automaton.positions
@@ -47,15 +48,23 @@ class PlanTests:
         self.edges = [compile_test(e.tests, keys=keys) for e in automaton.edges]
         self.accepts = [compile_test(a.tests, keys=keys) for a in automaton.accepts]
         self.untils = [compile_test((c.until,), keys=keys) if c.until else None for c in automaton.closures]
+        self.bits = None if answered is None else _bits(plan, answered)
 
     def look_at(self, event: Event) -> Seen:
         """What an event is on its own, worked out once for all runs."""
+        if event.passed is not None and self.bits is not None:
+            return self._answered(event, event.passed, self.bits)
         return Seen(
             event,
             tuple(t.fits_alone(event) for t in self.positions),
             tuple(t.fits_alone(event) for t in self.absences),
             tuple(t.fits_alone(event) for t in self.guards),
         )
+
+    def _answered(self, event: Event, passed: int, bits: list[tuple[int, Test | None]]) -> Seen:
+        fits = [bool(passed & bit) and (left is None or left(Moment(event, {}))) for bit, left in bits]
+        absences, guards = len(self.positions), len(self.positions) + len(self.absences)
+        return Seen(event, tuple(fits[:absences]), tuple(fits[absences:guards]), tuple(fits[guards:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,12 @@ class Seen:
     @property
     def relevant(self) -> bool:
         return any(self.positions) or any(self.absences) or any(self.guards)
+
+
+def _bits(plan: Plan, answered: Answered) -> list[tuple[int, Test | None]]:
+    """For each test of the plan: its bit, and what is left to test where the bit is set."""
+    numbers = {test: i for i, test in enumerate(answered.tests)}
+    return [(1 << numbers[t], compile_test(answered.left[numbers[t]])) for t in tests_of(plan)]
 
 
 def _step(

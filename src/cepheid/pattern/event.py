@@ -18,6 +18,7 @@ class Event:
     seq: int = 0  # arrival
     end: int | None = None
     late: bool = field(default=False, kw_only=True)
+    passed: int | None = field(default=None, kw_only=True)  # tests answered before the matcher, as bits
 
     def place_in_order(self) -> tuple[Any, ...]:
         """Sorts events into the total order: time, order columns (null first), arrival."""

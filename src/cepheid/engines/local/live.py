@@ -7,8 +7,8 @@ from typing import Any
 
 from cepheid.engines import session
 from cepheid.engines.local.events import EventMaker
-from cepheid.engines.local.run import Duration, make_options
 from cepheid.engines.local.times import to_microseconds
+from cepheid.engines.options import Duration, make_options
 from cepheid.engines.program import compile
 from cepheid.engines.session import Found
 from cepheid.matching.lifecycle import Listener

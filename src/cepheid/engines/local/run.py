@@ -1,38 +1,25 @@
-"""`run` and `match`: a query over events that are all there, answered in the kind the events came in."""
+"""A query over events that are all there, or that come from a file, answered in the kind they came in."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from cepheid.engines.local.bad_rows import BadRow
-from cepheid.engines.local.events import Columns
 from cepheid.engines.local.frames import build_frame
-from cepheid.engines.local.reading import BATCH
 from cepheid.engines.local.sources import Source, open_source
-from cepheid.engines.local.times import to_microseconds
-from cepheid.engines.program import Program, compile, declarations_of
+from cepheid.engines.options import Options
+from cepheid.engines.program import Program, compile, declarations_of, partitioned, plain_type
+from cepheid.engines.rows import match_columns, side_columns
 from cepheid.engines.session import Found, Session
-from cepheid.errors import CepheidError, InputMistake, nearest
+from cepheid.errors import CepheidWarning, InputMistake
 from cepheid.explain.unseen import FieldsSeen
-from cepheid.lang.parser import parse_expression
 from cepheid.matching.lifecycle import Listener
-from cepheid.pattern.duration import duration
 from cepheid.pattern.event import Event
-from cepheid.pattern.expr import Expr
-from cepheid.pattern.model import Declarations
-from cepheid.pattern.types import BOOL, STRING, TIMESTAMP, Schema, Type, list_of
-from cepheid.time.lateness import Lateness, TooLatePolicy
-
-Duration = str | int | float | timedelta
-ENGINES = ("auto", "reference")
-
-
-class CepheidWarning(UserWarning):
-    """Something that is not an error but hardly what was meant."""
+from cepheid.pattern.types import STRING, TIMESTAMP, Schema, Type
+from cepheid.time.lateness import Lateness
 
 
 class Results(dict[str, Any]):
@@ -47,18 +34,6 @@ class Results(dict[str, Any]):
         self.warnings: list[str] = []
 
 
-@dataclass(frozen=True)
-class Options:
-    """How events are read and how their time is understood."""
-
-    columns: Columns = field(default_factory=Columns)
-    partition_by: tuple[str, ...] = ()
-    now: int | None = None
-    lateness: Lateness | None = None  # None: the input is sorted as a whole, nothing is late
-    bad_rows: str = "fail"
-    batch_size: int = BATCH  # how many events are read before what they made certain is given
-
-
 class Job:
     """A program and its source, ready to run; `steps` gives what is found as it goes."""
 
@@ -71,8 +46,8 @@ class Job:
         source_name: str = "query",
         on_bad: Callable[[BadRow], None] | None = None,
     ) -> None:
-        declarations = _partitioned(declarations_of(query, source_name), options.partition_by)
-        columns = replace(options.columns, plain_type=_plain_type(declarations))
+        declarations = partitioned(declarations_of(query, source_name), options.partition_by)
+        columns = replace(options.columns, plain_type=plain_type(declarations))
         self.options = options
         self.source: Source = open_source(
             events, columns, bad_rows=options.bad_rows, on_bad=on_bad, batch_size=options.batch_size
@@ -95,93 +70,14 @@ class Job:
         yield self.session.end(self.options.now)
 
     def columns(self, stream: str) -> list[tuple[str, Type]]:
-        planned = self.program[stream]
-        late = self.options.lateness is not None and self.options.lateness.threshold
-        added = [("late", BOOL)] if late and planned.stream.outputs is None else []
-        return [*planned.columns, *added]
+        return match_columns(self.program[stream], _matches_late(self.options.lateness))
 
     def side_columns(self, stream: str, kind: str) -> list[tuple[str, Type]]:
         """The columns of timeouts and of pending absences."""
-        taken = [
-            c for c in _default_columns(self.program, stream) if c[0] not in ("match_id", "start", "end")
-        ]
-        reached = [("reached", STRING), ("waiting_for", list_of(STRING))] if kind == "timeout" else []
-        return [("start", TIMESTAMP), ("deadline", TIMESTAMP), *reached, *taken]
+        return side_columns(self.program, stream, kind)
 
     def warnings(self) -> list[str]:
         return self.seen.warnings()
-
-
-def run(
-    query: object,
-    events: Any,
-    *,
-    time: str = "time",
-    type: str = "type",
-    order: str | Sequence[str] | None = None,
-    end: str | None = None,
-    time_unit: str = "s",
-    partition_by: str | Sequence[str] | None = None,
-    now: Any = None,
-    disorder: Duration | None = None,
-    lateness: Duration | None = None,
-    too_late: str = "fail",
-    bad_rows: str = "fail",
-    engine: str = "auto",
-    listener: Listener | None = None,
-) -> Results:
-    """Run every stream of a program over events; the matches by stream, in the kind the events came in.
-
-    >>> events = [{"type": "A", "time": 1}, {"type": "B", "time": 2, "v": 7}]
-    >>> run("stream S = A -> B as b .emit(v: b.v)", events)
-    {'S': [{'v': 7}]}
-    """
-    _known_engine(engine)
-    options = make_options(
-        time, type, order, end, time_unit, partition_by, now, disorder, lateness, too_late, bad_rows
-    )
-    job = Job(query, events, options, listener)
-    return collect(job)
-
-
-def match(query: object, events: Any, *, stream: str | None = None, **options: Any) -> Any:
-    """Run a query and give the matches of one stream: the named one, or the last of the text.
-
-    >>> match("A as a -> B as b", [{"type": "A", "time": 1}, {"type": "B", "time": 2}])[0]["b"]["type"]
-    'B'
-    """
-    results = run(query, events, **options)
-    if stream is None:
-        return results[declarations_of(query, "query").streams[-1].name]
-    if stream not in results:
-        names = list(results)
-        raise InputMistake(
-            f"there is no stream `{stream}`",
-            code="unknown_stream",
-            hint=nearest(stream, names) or "the streams are " + ", ".join(names),
-        )
-    return results[stream]
-
-
-def make_options(
-    time: str = "time",
-    type: str = "type",
-    order: str | Sequence[str] | None = None,
-    end: str | None = None,
-    time_unit: str = "s",
-    partition_by: str | Sequence[str] | None = None,
-    now: Any = None,
-    disorder: Duration | None = None,
-    lateness: Duration | None = None,
-    too_late: str = "fail",
-    bad_rows: str = "fail",
-) -> Options:
-    columns = Columns(time, type, _names(order), end, time_unit)
-    late = None
-    if disorder is not None or lateness is not None:
-        late = Lateness(duration(disorder or 0), duration(lateness or 0), _policy(too_late))
-    moment = None if now is None else to_microseconds(now, time_unit)
-    return Options(columns, _names(partition_by), moment, late, bad_rows)
 
 
 def collect(job: Job) -> Results:
@@ -218,57 +114,8 @@ def _sorted(batches: Iterator[list[Event]], size: int) -> Iterator[list[Event]]:
         yield events[at : at + size]
 
 
-def _partitioned(declarations: Declarations, names: tuple[str, ...]) -> Declarations:
-    """`partition_by=` counts for streams that do not say it themselves."""
-    if not names:
-        return declarations
-    keys: tuple[Expr, ...] = tuple(parse_expression(n, "partition_by") for n in names)
-    return replace(
-        declarations,
-        streams=tuple(
-            s if s.pattern.partition_by else replace(s, pattern=replace(s.pattern, partition_by=keys))
-            for s in declarations.streams
-        ),
-    )
+def _matches_late(lateness: Lateness | None) -> bool:
+    return lateness is not None and lateness.threshold > 0
 
 
-def _plain_type(declarations: Declarations) -> str | None:
-    """The one type name of a query over a table without a type column; None if it uses several."""
-    from cepheid.engines.program import types_read
-
-    own = {s.name for s in declarations.streams}
-    names = {t for s in declarations.streams for t in types_read(s)} - own
-    return names.pop() if len(names) == 1 else None
-
-
-def _default_columns(program: Program, stream: str) -> list[tuple[str, Type]]:
-    from cepheid.plan.validate import output_types
-
-    planned = program[stream]
-    plain = replace(planned.stream, outputs=None)
-    return [c for c in output_types(plain, planned.plan, program.schema) if c[0] != "provisional"]
-
-
-def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    return () if value is None else (value,) if isinstance(value, str) else tuple(value)
-
-
-def _policy(name: str) -> TooLatePolicy:
-    try:
-        return TooLatePolicy(name.replace("-", "_"))
-    except ValueError:
-        raise InputMistake(
-            f"{name!r} is not a policy for events that come too late",
-            code="bad_option",
-            hint="use drop, dead_letter or fail",
-        ) from None
-
-
-def _known_engine(name: str) -> None:
-    if name not in ENGINES:
-        raise InputMistake(
-            f"there is no engine {name!r}", code="unknown_engine", hint="use one of " + ", ".join(ENGINES)
-        )
-
-
-__all__ = ["CepheidError", "CepheidWarning", "Job", "Options", "Results", "Schema", "collect", "match", "run"]
+__all__ = ["Job", "Options", "Results", "Schema", "collect"]

@@ -1,0 +1,65 @@
+"""How events are read and how their time is understood: the same options for every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from cepheid.engines.local.events import Columns
+from cepheid.engines.local.reading import BATCH
+from cepheid.engines.local.times import to_microseconds
+from cepheid.errors import InputMistake
+from cepheid.pattern.duration import duration
+from cepheid.time.lateness import Lateness, TooLatePolicy
+
+Duration = str | int | float | timedelta
+
+
+@dataclass(frozen=True)
+class Options:
+    """How events are read and how their time is understood."""
+
+    columns: Columns = field(default_factory=Columns)
+    partition_by: tuple[str, ...] = ()
+    now: int | None = None
+    lateness: Lateness | None = None  # None: the input is sorted as a whole, nothing is late
+    bad_rows: str = "fail"
+    batch_size: int = BATCH  # how many events are read before what they made certain is given
+
+
+def make_options(
+    time: str = "time",
+    type: str = "type",
+    order: str | Sequence[str] | None = None,
+    end: str | None = None,
+    time_unit: str = "s",
+    partition_by: str | Sequence[str] | None = None,
+    now: Any = None,
+    disorder: Duration | None = None,
+    lateness: Duration | None = None,
+    too_late: str = "fail",
+    bad_rows: str = "fail",
+) -> Options:
+    columns = Columns(time, type, _names(order), end, time_unit)
+    late = None
+    if disorder is not None or lateness is not None:
+        late = Lateness(duration(disorder or 0), duration(lateness or 0), _policy(too_late))
+    moment = None if now is None else to_microseconds(now, time_unit)
+    return Options(columns, _names(partition_by), moment, late, bad_rows)
+
+
+def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+def _policy(name: str) -> TooLatePolicy:
+    try:
+        return TooLatePolicy(name.replace("-", "_"))
+    except ValueError:
+        raise InputMistake(
+            f"{name!r} is not a policy for events that come too late",
+            code="bad_option",
+            hint="use drop, dead_letter or fail",
+        ) from None
