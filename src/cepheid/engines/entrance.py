@@ -8,10 +8,11 @@ from typing import Any
 from cepheid.engines.local.run import Job, Results, collect
 from cepheid.engines.options import Duration, make_options
 from cepheid.engines.program import declarations_of
+from cepheid.engines.spark.inputs import is_spark
 from cepheid.errors import InputMistake, nearest
 from cepheid.matching.lifecycle import Listener
 
-ENGINES = ("auto", "reference")
+ENGINES = ("auto", "reference", "spark")
 
 
 def run(
@@ -42,6 +43,10 @@ def run(
     options = make_options(
         time, type, order, end, time_unit, partition_by, now, disorder, lateness, too_late, bad_rows
     )
+    if is_spark(events):
+        from cepheid.engines.spark.run import run_spark
+
+        return run_spark(query, events, options)
     job = Job(query, events, options, listener)
     return collect(job)
 
@@ -52,6 +57,11 @@ def match(query: object, events: Any, *, stream: str | None = None, **options: A
     >>> match("A as a -> B as b", [{"type": "A", "time": 1}, {"type": "B", "time": 2}])[0]["b"]["type"]
     'B'
     """
+    if is_spark(events):
+        from cepheid.engines.spark.run import match_spark
+
+        _known_engine(options.pop("engine", "auto"))
+        return match_spark(query, events, stream, make_options(**options))
     results = run(query, events, **options)
     if stream is None:
         return results[declarations_of(query, "query").streams[-1].name]

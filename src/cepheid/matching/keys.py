@@ -48,6 +48,6 @@ def _coarse(value: Any) -> Hashable:
 
 def _as_float(value: int | float | Decimal) -> Hashable:
     try:
-        return float(value)
+        return float(value) + 0.0  # there is one zero
     except OverflowError:
         return "huge"

@@ -33,7 +33,7 @@ from cepheid.pattern.types import (
 
 Row = dict[str, Any]
 
-_SCALARS = {
+SCALARS = {
     BOOL: pa.bool_(),
     INT: pa.int64(),
     FLOAT: pa.float64(),
@@ -81,7 +81,7 @@ def arrow_type(kind: Type, values: Sequence[Any] = (), column: str = "") -> pa.D
         )
     if kind == DECIMAL or (kind == INT and any(v is not None and v not in _INT64 for v in values)):
         return _decimal_type(column, values)
-    return _SCALARS[kind]
+    return SCALARS[kind]
 
 
 def settle(column: str, kind: Type, values: Iterable[Any]) -> Type:
@@ -107,7 +107,7 @@ def _column(name: str, kind: Type, values: list[Any]) -> pa.Array:
         if _is_unknown(settled):  # values without a type of ours: Arrow may know one
             return pa.array(values)
         target = arrow_type(settled, values, name)
-        return pa.array([_fit(value, target) for value in values], type=target)
+        return pa.array([fit(value, target) for value in values], type=target)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as clash:
         raise InputMistake(
             f"the values of column `{name}` do not fit into one type: {clash}",
@@ -116,14 +116,14 @@ def _column(name: str, kind: Type, values: list[Any]) -> pa.Array:
         ) from None
 
 
-def _fit(value: Any, target: pa.DataType) -> Any:
+def fit(value: Any, target: pa.DataType) -> Any:
     """A value as Arrow takes it for the type: the widenings of `common`, done."""
     if value is None:
         return None
     if pa.types.is_list(target):
-        return [_fit(item, target.value_type) for item in value]
+        return [fit(item, target.value_type) for item in value]
     if pa.types.is_struct(target):
-        return {field.name: _fit(value.get(field.name), field.type) for field in target}
+        return {field.name: fit(value.get(field.name), field.type) for field in target}
     if pa.types.is_floating(target):
         return float(value)
     if pa.types.is_decimal(target):

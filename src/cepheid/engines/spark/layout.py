@@ -1,0 +1,47 @@
+"""How events travel through Spark: which prepared column holds what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from cepheid.engines.local.events import Columns
+
+# Prepared columns have names of their own, so that no name of the user's can clash with them or with each other.
+TIME, TYPE, SEQUENCE, END, NOW = "_t", "_y", "_s", "_e", "_now"
+BITS_A_COLUMN = 62
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The prepared columns of one unit, for both ends: the plan that makes them, the worker that reads them."""
+
+    columns: Columns
+    keys: int
+    bit_columns: int
+    fields: tuple[str, ...]  # the user's names of the columns _f0, _f1, ...
+    with_time: bool  # is the time one of the fields an event needs?
+    has_now: bool = False
+
+    def key_names(self) -> list[str]:
+        return [f"_k{i}" for i in range(self.keys)]
+
+    def bit_names(self) -> list[str]:
+        return [f"_b{i}" for i in range(self.bit_columns)]
+
+    def order_names(self) -> list[str]:
+        return [f"_o{i}" for i in range(len(self.columns.order))]
+
+    def field_names(self) -> list[str]:
+        return [f"_f{i}" for i in range(len(self.fields))]
+
+
+def packed(batch: pa.RecordBatch) -> bytes:
+    """A batch without its schema, which both ends know."""
+    result: bytes = batch.serialize().to_pybytes()
+    return result
+
+
+def unpacked(body: bytes, schema: pa.Schema) -> pa.RecordBatch:
+    return pa.ipc.read_record_batch(pa.py_buffer(body), schema)

@@ -1,0 +1,234 @@
+"""The part of a query that Spark's own engine does: tests of single events, filter, pruning, the key.
+
+What comes out are rows a matcher wants, with the columns it reads, under names of our own (`layout.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from cepheid.engines.spark import python_columns
+from cepheid.engines.spark.catalyst import Translated, to_test, to_value
+from cepheid.engines.spark.inputs import Input
+from cepheid.engines.spark.layout import BITS_A_COLUMN, END, NOW, SEQUENCE, TIME, TYPE, Layout
+from cepheid.engines.spark.units import Unit
+from cepheid.pattern.expr import Expr, Field, walk
+from cepheid.plan.event_tests import Answered, EventTest, distinct_tests
+from cepheid.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class Split:
+    """A unit's work told apart: what Catalyst does, what is shuffled, what is left to the matcher."""
+
+    unit: Unit
+    given: Input
+    answered: Answered
+    translated: tuple[Translated, ...]  # one for each test
+    layout: Layout
+    keeps_all_rows: bool  # neighbours count: rows that pass no test travel as positions
+
+    @property
+    def plans(self) -> list[Plan]:
+        return [s.plan for s in self.unit.program]
+
+
+def split(unit: Unit, given: Input, *, whole_rows: bool = False) -> Split:
+    """`whole_rows`: every column travels along, for dead letters."""
+    plans = [s.plan for s in unit.program]
+    tests = distinct_tests(plans)
+    fields = _as_events_have_them(given)
+    translated = tuple(to_test(test.alpha, fields) for test in tests)
+    answered = Answered(tests, tuple(t.left for t in translated))
+    names = _fields(plans, given, whole_rows)
+    layout = Layout(
+        given.columns,
+        len(unit.key),
+        -(-len(tests) // BITS_A_COLUMN),
+        tuple(n for n in names if n not in given.columns.times()),
+        given.columns.time in names,
+        has_now=_needs_now(unit),
+    )
+    return Split(unit, given, answered, translated, layout, any(p.sees_all_events for p in plans))
+
+
+def prepared(df: DataFrame, work: Split, now: int | None = None) -> DataFrame:
+    """The rows the matcher wants. Rows without a time or a type come along: the reader refuses them aloud."""
+    from pyspark.sql import functions as F
+
+    df = _with_now(df, work, now)
+    df = python_columns.added(df, work.given, _python_keys(work))
+    bits = bit_columns(work)
+    columns = [column.alias(name) for name, column in zip(work.layout.bit_names(), bits, strict=True)]
+    columns += [_key_column(df, work, i).alias(name) for i, name in enumerate(work.layout.key_names())]
+    columns += [_instant(work.given, work.given.columns.time).alias(TIME)]
+    if work.given.typed:
+        columns.append(_named(work.given.columns.type).cast("string").alias(TYPE))
+    if work.given.columns.end is not None:
+        columns.append(_instant(work.given, work.given.columns.end).alias(END))
+    columns += [
+        _named(n).alias(o) for n, o in zip(work.given.columns.order, work.layout.order_names(), strict=True)
+    ]
+    columns += [
+        _named(n).alias(f) for n, f in zip(work.layout.fields, work.layout.field_names(), strict=True)
+    ]
+    if work.layout.has_now:
+        columns.append(F.col(NOW))
+    rows = df.select(*columns)
+    if not work.given.streaming:
+        rows = rows.withColumn(SEQUENCE, F.monotonically_increasing_id())
+    return _positions_only(rows, work) if work.keeps_all_rows else rows.where(_wanted(work))
+
+
+def bit_columns(work: Split) -> list[Column]:
+    """One bit for every test of a single event, in as few columns as hold them."""
+    from pyspark.sql import functions as F
+
+    bits = [
+        F.when(
+            _passes(test, translated, work.given), F.lit(1 << (i % BITS_A_COLUMN)).cast("bigint")
+        ).otherwise(F.lit(0).cast("bigint"))
+        for i, (test, translated) in enumerate(zip(work.answered.tests, work.translated, strict=True))
+    ]
+    groups = [bits[i : i + BITS_A_COLUMN] for i in range(0, len(bits), BITS_A_COLUMN)]
+    return [reduce(lambda one, other: one.bitwiseOR(other), group) for group in groups]
+
+
+def _passes(test: EventTest, translated: Translated, given: Input) -> Column:
+    from pyspark.sql import functions as F
+
+    column = F.lit(test.type == given.columns.plain_type)
+    if given.typed:
+        column = _named(given.columns.type).cast("string").eqNullSafe(F.lit(test.type))
+    return column if translated.column is None else column & translated.column
+
+
+def _wanted(work: Split) -> Column:
+    from pyspark.sql import functions as F
+
+    conditions = [F.col(name) != 0 for name in work.layout.bit_names()] + [F.col(TIME).isNull()]
+    if work.given.typed:
+        conditions += [F.col(TYPE).isNull()]
+    return reduce(lambda one, other: one | other, conditions)
+
+
+def _positions_only(rows: DataFrame, work: Split) -> DataFrame:
+    """Rows that no test wants are kept for their place alone, unless an `until` looks at every event."""
+    from pyspark.sql import functions as F
+
+    if any(c.until is not None for p in work.plans for c in p.automaton.closures):
+        return rows
+    return rows.withColumns({f: F.when(_wanted(work), F.col(f)) for f in work.layout.field_names()})
+
+
+def _fields(plans: Sequence[Plan], given: Input, whole_rows: bool) -> list[str]:
+    """The columns that tests and outputs read, in the DataFrame's order."""
+    if whole_rows or any(p.needed is None for p in plans):
+        return list(given.arrow.names)
+    wanted = {name for p in plans for name in p.needed or ()}
+    return [n for n in given.arrow.names if n in wanted]
+
+
+def _as_events_have_them(given: Input) -> pa.Schema:
+    """Columns as events hold them. A time that is written as text or a number is an instant there."""
+    instants = given.columns.times()
+    return pa.schema([f for f in given.arrow if f.name not in instants or pa.types.is_timestamp(f.type)])
+
+
+def _named(name: str) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+# The time.
+
+
+def _instant(given: Input, name: str) -> Column:
+    """Microseconds since 1970."""
+    from pyspark.sql import functions as F
+
+    kind, column = given.kind(name), _named(name)
+    if pa.types.is_timestamp(kind):
+        if kind.tz is None:  # without a zone it is UTC, whatever the session's zone
+            return F.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01', {_quoted(name)})")
+        return F.unix_micros(column)
+    return F.col(python_columns.instant_name(given, name))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _needs_now(unit: Unit) -> bool:
+    """Does the answer depend on when the input ends: on absences at the end, timeouts, or what they feed?"""
+    return unit.feeding or any(_waits_for_time(s.plan) for s in unit.program)
+
+
+def _waits_for_time(plan: Plan) -> bool:
+    return plan.pattern.timeouts or any(a.absences for a in plan.automaton.accepts)
+
+
+def _with_now(df: DataFrame, work: Split, now: int | None) -> DataFrame:
+    """The end of the bounded input, beside every row: time goes on that far for each key."""
+    from pyspark.sql import functions as F
+
+    if not work.layout.has_now or work.given.streaming:
+        return df
+    timed = python_columns.added(df, work.given, ())
+    last = timed.agg(F.max(_instant(work.given, work.given.columns.time)).alias(NOW))
+    if now is not None:
+        last = last.select(F.greatest(F.col(NOW), F.lit(now).cast("bigint")).alias(NOW))
+    return df.crossJoin(F.broadcast(last))
+
+
+# The key.
+
+
+def _key_column(df: DataFrame, work: Split, number: int) -> Column:
+    """Equal keys are equal values here, and the other way round: zero is one number, and NaN is null."""
+    from pyspark.sql import functions as F
+
+    expr = work.unit.key[number]
+    column = _catalyst_key(expr, work)
+    if column is None:
+        return F.col(python_columns.key_name(number))
+    return column
+
+
+def _catalyst_key(expr: Expr, work: Split) -> Column | None:
+    from pyspark.sql import functions as F
+
+    if not all(isinstance(node, Field) for node in walk(expr)) or not isinstance(expr, Field):
+        return to_value(expr, _as_events_have_them(work.given))
+    column = to_value(expr, _as_events_have_them(work.given))
+    kind = _kind_at(work.given.arrow, expr.path)
+    if column is None or kind is None or pa.types.is_nested(kind):
+        return None
+    if pa.types.is_floating(kind):
+        return F.when(column == 0, F.lit(0.0)).otherwise(column)
+    return column
+
+
+def _kind_at(schema: pa.Schema, path: tuple[str, ...]) -> pa.DataType | None:
+    if path[0] not in schema.names:
+        return None
+    kind = schema.field(path[0]).type
+    for name in path[1:]:
+        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
+            return None
+        kind = kind.field(name).type
+    return kind
+
+
+def _python_keys(work: Split) -> tuple[tuple[int, Expr], ...]:
+    """Parts of the key that only Python can work out."""
+    return tuple((i, e) for i, e in enumerate(work.unit.key) if _catalyst_key(e, work) is None)

@@ -1,0 +1,66 @@
+"""What a Spark task needs to match a unit's events. It travels to the workers, so it holds plain data only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from cepheid.engines.network import Network
+from cepheid.engines.program import PlannedStream, Program
+from cepheid.engines.rows import RowMaker, pending_row, timeout_row
+from cepheid.engines.session import Found
+from cepheid.engines.spark.layout import Layout
+from cepheid.engines.spark.output import Answer
+from cepheid.matching.found import Findings
+from cepheid.matching.lifecycle import Listener
+from cepheid.matching.protocol import Matcher
+from cepheid.matching.reference import ReferenceMatcher
+from cepheid.matching.tests import PlanTests
+from cepheid.plan.event_tests import Answered
+
+
+@dataclass(frozen=True)
+class Work:
+    """A program, the tests answered before it, the columns events come in and findings go out by."""
+
+    program: Program
+    answered: Answered
+    layout: Layout
+    answer: Answer
+    late_memory: int = 0
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without what a worker compiles for itself."""
+        names = ("program", "answered", "layout", "answer", "late_memory")
+        return {name: self.__dict__[name] for name in names}
+
+    @cached_property
+    def tests(self) -> dict[str, PlanTests]:
+        return {s.name: PlanTests(s.plan, self.answered) for s in self.program}
+
+    @cached_property
+    def rows(self) -> dict[str, RowMaker]:
+        return {s.name: RowMaker(s) for s in self.program}
+
+    def network(self) -> Network:
+        """A network at its beginning; what can be compiled once is."""
+
+        def make(planned: PlannedStream, listener: Listener | None, late_memory: int) -> Matcher:
+            tests = self.tests[planned.name]
+            return ReferenceMatcher(planned.plan, listener, tests=tests, late_memory=late_memory)
+
+        return Network(self.program, make, late_memory=self.late_memory, rows=self.rows)
+
+    def found(self, findings: dict[str, Findings]) -> list[Found]:
+        """Findings as rows, those that were asked for."""
+        items: list[Found] = []
+        for name, finding in findings.items():
+            planned = self.program[name]
+            for match in finding.matches:
+                row = self.rows[name].row(match)
+                if self.late_memory and planned.stream.outputs is None:
+                    row["late"] = match.late
+                items.append(Found(name, "match", row))
+            items += [Found(name, "timeout", timeout_row(planned, t)) for t in finding.timeouts]
+            items += [Found(name, "pending", pending_row(planned, p)) for p in finding.pending]
+        return [item for item in items if self.answer.wants(item)]
