@@ -76,6 +76,10 @@ class Network:
         moments = [m for m in (matcher.next_look() for matcher in self.matchers.values()) if m is not None]
         return min(moments, default=None)
 
+    def entries(self) -> list[Entry]:
+        """Every key of every stream that has state."""
+        return [(name, key) for name, matcher in self.matchers.items() for key in matcher.open_keys()]
+
     def take_touched(self) -> list[Entry]:
         """What changed, or went, since the last call."""
         return [(name, key) for name, matcher in self.matchers.items() for key in matcher.take_touched()]
@@ -92,6 +96,11 @@ class Network:
         """Takes on the keys of `snapshot_of`, in place of what was known of them."""
         sections = unpack_sections(state, str(self.program))
         return [(name, key) for name, body in sections.items() for key in self.matchers[name].absorb(body)]
+
+    def holds(self, entry: Entry) -> bool:
+        """Is there any state of this key in this stream?"""
+        name, key = entry
+        return self.matchers[name].holds(key)
 
     def forget(self, entries: Iterable[Entry]) -> None:
         for name, key in entries:

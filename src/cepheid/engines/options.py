@@ -27,6 +27,8 @@ class Options:
     lateness: Lateness | None = None  # None: the input is sorted as a whole, nothing is late
     bad_rows: str = "fail"
     batch_size: int = BATCH  # how many events are read before what they made certain is given
+    buckets: int | None = None  # Spark streams: how many buckets the keys are spread over
+    end_type: str | None = None  # Spark streams: an event of this type says that the stream is over
 
 
 def make_options(
@@ -41,13 +43,23 @@ def make_options(
     lateness: Duration | None = None,
     too_late: str = "fail",
     bad_rows: str = "fail",
+    buckets: int | None = None,
+    end_type: str | None = None,
 ) -> Options:
     columns = Columns(time, type, _names(order), end, time_unit)
     late = None
     if disorder is not None or lateness is not None:
         late = Lateness(duration(disorder or 0), duration(lateness or 0), _policy(too_late))
     moment = None if now is None else to_microseconds(now, time_unit)
-    return Options(columns, _names(partition_by), moment, late, bad_rows)
+    return Options(
+        columns,
+        _names(partition_by),
+        moment,
+        late,
+        bad_rows,
+        buckets=buckets,
+        end_type=end_type,
+    )
 
 
 def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Session:
         self.program = program
         self.lateness = lateness or Lateness()
         self.network = Network(program, make, listener, late_memory=self.lateness.threshold)
-        self.arrivals = Arrivals(self.lateness, _limits(program))
+        self.arrivals = Arrivals(self.lateness, limits_of(program))
         self.last_time: int | None = None
         self.counters = Counters(matches={s.name: 0 for s in program})
 
@@ -147,7 +147,7 @@ class Session:
         c.events, c.late, c.too_late, c.dropped = a.seen, a.late, a.too_late, a.dropped
 
 
-def _limits(program: Program) -> Limits:
+def limits_of(program: Program) -> Limits:
     """One buffer serves all streams: the tightest limit counts."""
     return min((s.plan.pattern.limits for s in program), key=lambda limits: limits.max_buffer)
 

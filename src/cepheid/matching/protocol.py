@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Protocol
 
 from cepheid.matching.found import Findings
@@ -37,6 +37,12 @@ class Matcher(Protocol):
 
     def take_touched(self) -> set[Key]:
         """The keys whose state changed, or went, since the last call."""
+
+    def open_keys(self) -> Collection[Key]:
+        """The keys that have state."""
+
+    def holds(self, key: Key) -> bool:
+        """Is there any state of this key?"""
 
     def forget(self, keys: Iterable[Key]) -> None:
         """As if there had never been an event of these keys."""

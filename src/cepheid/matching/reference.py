@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from cepheid.matching.counting import CountingPartition
@@ -156,9 +156,16 @@ class ReferenceMatcher:
             self._schedule(key, partition, moment)
         return keys
 
+    def open_keys(self) -> Collection[Key]:
+        return self.partitions.keys()
+
+    def holds(self, key: Key) -> bool:
+        return key in self.partitions
+
     def forget(self, keys: Iterable[Key]) -> None:
         for key in keys:
-            self.partitions.pop(key, None)
+            if self.partitions.pop(key, None) is not None:
+                self.touched.add(key)
 
     def _lookup(self, partition: Partition) -> Key:
         return lookup_key(partition.key, self.plan.inferred_key)

@@ -82,7 +82,7 @@ class EventTable:
 
 def events_table(events: EventTable) -> bytes:
     """The events alone, for state that has no runs."""
-    return _ipc(pa.Table.from_pylist(events.rows, _EVENTS))
+    return ipc(pa.Table.from_pylist(events.rows, _EVENTS))
 
 
 def read_events(table: pa.Table | bytes) -> list[Event]:
@@ -175,7 +175,7 @@ def pack(
         "runs": pa.Table.from_pylist(runs, _RUNS),
         "partitions": pa.Table.from_pylist(partitions, _PARTITIONS),
     }
-    return pack_sections({name: _ipc(table) for name, table in tables.items()}, fingerprint)
+    return pack_sections({name: ipc(table) for name, table in tables.items()}, fingerprint)
 
 
 def unpack(state: bytes, fingerprint: str) -> dict[str, pa.Table]:
@@ -188,7 +188,7 @@ def pack_sections(sections: dict[str, bytes], fingerprint: str) -> bytes:
     table = pa.table(
         {"section": list(sections), "body": pa.array(list(sections.values()), pa.large_binary())}
     )
-    return _ipc(table.replace_schema_metadata(meta))
+    return ipc(table.replace_schema_metadata(meta))
 
 
 def unpack_sections(state: bytes, fingerprint: str) -> dict[str, bytes]:
@@ -211,7 +211,7 @@ def unpack_sections(state: bytes, fingerprint: str) -> dict[str, bytes]:
     return dict(zip(table["section"].to_pylist(), table["body"].to_pylist(), strict=True))
 
 
-def _ipc(table: pa.Table) -> bytes:
+def ipc(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

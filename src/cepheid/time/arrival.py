@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,10 +32,14 @@ class Arrivals:
     [10, 14]
     """
 
-    __slots__ = ("_buffer", "_watermark", "dropped", "late", "lateness", "seen", "too_late")
+    __slots__ = ("_buffer", "_told", "_watermark", "dropped", "late", "lateness", "seen", "too_late")
 
-    def __init__(self, lateness: Lateness | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self, lateness: Lateness | None = None, limits: Limits | None = None, *, told: bool = False
+    ) -> None:
+        """`told`: the watermark is told by `advance_to` alone, events do not move it."""
         limits = limits or Limits()
+        self._told = told
         self.lateness = lateness or Lateness()
         self.seen = self.late = self.too_late = self.dropped = 0
         self._watermark = Watermark(self.lateness.disorder)
@@ -43,6 +48,16 @@ class Arrivals:
     @property
     def watermark(self) -> int | None:
         return self._watermark.value
+
+    @property
+    def next_release(self) -> int | None:
+        """The time that the watermark has to pass before anything is released."""
+        return self._buffer.earliest
+
+    @property
+    def frontier(self) -> Event | None:
+        """The latest event that left before the watermark passed it, because the buffer was full."""
+        return self._buffer.frontier
 
     @property
     def waiting(self) -> int:
@@ -70,6 +85,14 @@ class Arrivals:
         self._watermark.advance_to(time)
         return self._buffer.release(self.watermark)
 
+    def wait(self, events: Iterable[Event], watermark: int | None, frontier: Event | None) -> None:
+        """Take up again what waited when the state was last kept."""
+        if watermark is not None:
+            self._watermark.advance_to(watermark)
+        self._buffer.frontier = frontier
+        for event in events:
+            self._buffer.add(event)
+
     def end(self) -> list[Event]:
         """The end marker: everything that still waits, in total order."""
         return self._buffer.drain()
@@ -96,7 +119,8 @@ class Arrivals:
     def _take_on_time(self, event: Event) -> list[Event]:
         # Release before adding: the event is never passed by a watermark it raised itself, and a full
         # buffer that this very event empties is no limit reached.
-        self._watermark.observe(event.time)
+        if not self._told:
+            self._watermark.observe(event.time)
         released = self._buffer.release(self.watermark)
         self._buffer.add(event)
         return released + self._buffer.release(self.watermark)

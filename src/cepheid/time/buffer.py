@@ -38,6 +38,11 @@ class TemporalBuffer:
     def __len__(self) -> int:
         return len(self._heap) + len(self._early)
 
+    @property
+    def earliest(self) -> int | None:
+        """The time of the first event that waits."""
+        return self._heap[0][2].time if self._heap else None
+
     def add(self, event: Event) -> None:
         """Lets an event wait. Past the limit: an error, or the oldest leave with the next `release`."""
         if self.on_limit is OnLimit.ERROR and len(self._heap) >= self.max_buffer:

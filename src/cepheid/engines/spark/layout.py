@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from cepheid.engines.local.events import Columns
 
 # Prepared columns have names of their own, so that no name of the user's can clash with them or with each other.
@@ -35,13 +33,3 @@ class Layout:
 
     def field_names(self) -> list[str]:
         return [f"_f{i}" for i in range(len(self.fields))]
-
-
-def packed(batch: pa.RecordBatch) -> bytes:
-    """A batch without its schema, which both ends know."""
-    result: bytes = batch.serialize().to_pybytes()
-    return result
-
-
-def unpacked(body: bytes, schema: pa.Schema) -> pa.RecordBatch:
-    return pa.ipc.read_record_batch(pa.py_buffer(body), schema)

@@ -60,8 +60,11 @@ def split(unit: Unit, given: Input, *, whole_rows: bool = False) -> Split:
     return Split(unit, given, answered, translated, layout, any(p.sees_all_events for p in plans))
 
 
-def prepared(df: DataFrame, work: Split, now: int | None = None) -> DataFrame:
-    """The rows the matcher wants. Rows without a time or a type come along: the reader refuses them aloud."""
+def prepared(df: DataFrame, work: Split, now: int | None = None, end_type: str | None = None) -> DataFrame:
+    """The rows the matcher wants, and those of `end_type`.
+
+    Rows without a time or a type come along: the reader refuses them aloud.
+    """
     from pyspark.sql import functions as F
 
     df = _with_now(df, work, now)
@@ -85,7 +88,10 @@ def prepared(df: DataFrame, work: Split, now: int | None = None) -> DataFrame:
     rows = df.select(*columns)
     if not work.given.streaming:
         rows = rows.withColumn(SEQUENCE, F.monotonically_increasing_id())
-    return _positions_only(rows, work) if work.keeps_all_rows else rows.where(_wanted(work))
+    if work.keeps_all_rows:
+        return _positions_only(rows, work)
+    wanted = _wanted(work)
+    return rows.where(wanted if end_type is None else wanted | (F.col(TYPE) == end_type))
 
 
 def bit_columns(work: Split) -> list[Column]:

@@ -1,80 +1,135 @@
-"""`run` and `match` over Spark DataFrames: lazy DataFrames of what is found."""
+"""`run`, `match` and `detect` over Spark DataFrames, bounded or streaming: lazy DataFrames of what is found."""
 
 from __future__ import annotations
 
+import secrets
 import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from cepheid.engines.local.run import Results
-from cepheid.engines.options import Options
+from cepheid.engines.options import Options, make_options
 from cepheid.engines.program import Program
 from cepheid.engines.spark.batch import found_in
 from cepheid.engines.spark.inputs import Input, plan_input
-from cepheid.engines.spark.output import Answer, match_payloads
-from cepheid.engines.spark.prepare import Split, prepared, split
-from cepheid.engines.spark.setup import check_time_column, check_worker_python
+from cepheid.engines.spark.output import Answer, Payload, match_payloads
+from cepheid.engines.spark.prepare import prepared, split
+from cepheid.engines.spark.setup import check_state_store, check_time_column, check_worker_python
+from cepheid.engines.spark.stream import METRICS, found_in_stream, with_watermark
 from cepheid.engines.spark.units import Unit, narrowed, units_of
-from cepheid.engines.spark.work import Work
+from cepheid.engines.spark.work import StreamWork, Work
 from cepheid.errors import CepheidWarning, InputMistake
+from cepheid.time.lateness import Lateness
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SIDE = ("match", "timeout", "pending")
+BUCKETS = 32  # unless the user says otherwise; fixed by a checkpoint
 
 
 @dataclass(frozen=True)
 class SparkJob:
-    """A query planned against a DataFrame."""
+    """A query planned against a DataFrame, bounded or streaming."""
 
     df: DataFrame
     program: Program
     given: Input
     options: Options
 
+    @property
+    def lateness(self) -> Lateness:
+        return self.options.lateness or Lateness()
+
+    def answer(self, streams: Iterable[str], kinds: Iterable[str]) -> Answer:
+        """The table of what is asked for."""
+        wanted, kinds = set(streams), list(kinds)
+        late = self.given.streaming and self.lateness.threshold > 0
+        payloads = [
+            p
+            for unit in units_of(self.program)
+            for p in match_payloads(unit, self.given, late, kinds)
+            if p.stream in wanted
+        ]
+        if "dead_letter" in kinds:
+            payloads.append(self._dead_letters())
+        if "metrics" in kinds:
+            payloads.append(METRICS)
+        return Answer(tuple(payloads))
+
+    def _dead_letters(self) -> Payload:
+        columns = [(f.name, f.type) for f in self.given.arrow if not pa.types.is_null(f.type)]
+        return Payload("dead_letter", "", (*columns, ("reason", pa.string())))
+
+    def table(self, answer: Answer) -> DataFrame:
+        """All findings the answer has a place for."""
+        names = {p.stream for p in answer.payloads if p.stream}
+        program = narrowed(self.program, names or [s.name for s in self.program])
+        tables = [self._unit_table(unit, answer) for unit in units_of(program)]
+        return reduce(lambda one, other: one.unionByName(other), tables)
+
+    def _unit_table(self, unit: Unit, answer: Answer) -> DataFrame:
+        whole = any(p.kind == "dead_letter" for p in answer.payloads)
+        work = split(unit, self.given, whole_rows=whole)
+        plain = Work(unit.program, work.answered, work.layout, answer, self.lateness.threshold)
+        if not self.given.streaming:
+            return found_in(prepared(self.df, work, self.options.now), plain)
+        rows = prepared(self.df, work, end_type=self.options.end_type)
+        buckets = (self.options.buckets or BUCKETS) if unit.key else 1
+        stream = StreamWork(plain, buckets, self.lateness, secrets.token_hex(8), self.options.end_type)
+        return found_in_stream(rows, stream)
+
     def frame(self, stream: str, kind: str = "match") -> DataFrame:
         """The findings of one kind of one stream."""
-        (unit,) = [u for u in units_of(narrowed(self.program, [stream])) if stream in u.names]
-        work = split(unit, self.given)
-        answer = Answer(
-            tuple(p for p in match_payloads(unit, self.given, False, _SIDE) if p.stream == stream)
-        )
-        table = found_in(prepared(self.df, work, self.options.now), _work(work, answer))
-        return answer.part(table, kind, stream)
+        answer = self.answer([stream], [kind])
+        return answer.part(self.table(answer), kind, stream)
 
 
 def plan_job(query: object, df: DataFrame, options: Options) -> SparkJob:
+    """The query planned, and everything checked that would otherwise fail in the middle of the job."""
     check_worker_python(df)
-    _refuse_stream_options(df, options)
+    check_time_column(df, options.columns.time)
     program, given = plan_input(query, df, options)
-    return SparkJob(df, program, given, options)
+    if not given.streaming:
+        _refuse_stream_options(options)
+        return SparkJob(df, program, given, options)
+    check_state_store(df)
+    _refuse_batch_options(options)
+    disorder = None if options.lateness is None else options.lateness.disorder
+    return SparkJob(with_watermark(df, given, disorder), program, given, options)
 
 
 def run_spark(query: object, df: DataFrame, options: Options) -> Results:
     """Every stream of a program: lazy DataFrames by name."""
     job = plan_job(query, df, options)
-    _warn_of_one_partition(job.program)
+    warn_of_one_partition(job.program)
     names = [s.name for s in job.program.declarations.streams]
     results = Results({name: job.frame(name) for name in names})
-    results.pending = {name: job.frame(name, "pending") for name in names}
+    if not job.given.streaming:
+        results.pending = {name: job.frame(name, "pending") for name in names}
     timed = [name for name in names if job.program[name].plan.pattern.timeouts]
     results.timeouts = {name: job.frame(name, "timeout") for name in timed}
     return results
 
 
 def match_spark(query: object, df: DataFrame, stream: str | None, options: Options) -> DataFrame:
+    """The matches of one stream: the named one, or the last of the text."""
     job = plan_job(query, df, options)
     name = job.program[stream].name if stream is not None else job.program.last.name
-    _warn_of_one_partition(narrowed(job.program, [name]))
+    warn_of_one_partition(narrowed(job.program, [name]))
     return job.frame(name)
 
 
-def _work(work: Split, answer: Answer, late_memory: int = 0) -> Work:
-    return Work(work.unit.program, work.answered, work.layout, answer, late_memory)
+def detect(query: object, *, stream: str | None = None, **options: Any) -> Callable[[DataFrame], DataFrame]:
+    """For `df.transform(cepheid.detect(query))`: the matches of a stream as a DataFrame."""
+    settings = make_options(**options)
+    return lambda df: match_spark(query, df, stream, settings)
 
 
-def _warn_of_one_partition(program: Program) -> None:
+def warn_of_one_partition(program: Program) -> None:
     for unit in units_of(program):
         if not unit.key:
             warnings.warn(one_partition(unit), CepheidWarning, stacklevel=4)
@@ -88,13 +143,25 @@ def one_partition(unit: Unit) -> str:
     )
 
 
-def _refuse_stream_options(df: DataFrame, options: Options) -> None:
-    if options.lateness is not None and not df.isStreaming:
+def _refuse_stream_options(options: Options) -> None:
+    given = [
+        ("disorder` and `lateness", options.lateness),
+        ("buckets", options.buckets),
+        ("end_type", options.end_type),
+    ]
+    for name, value in given:
+        if value is not None:
+            raise InputMistake(
+                f"`{name}` is for streams: a bounded DataFrame is sorted as a whole",
+                code="bad_option",
+                hint="leave it out",
+            )
+
+
+def _refuse_batch_options(options: Options) -> None:
+    if options.now is not None:
         raise InputMistake(
-            "`disorder` and `lateness` are for streams: a bounded DataFrame is sorted as a whole",
+            "`now` is for bounded input: a stream's time is its watermark",
             code="bad_option",
-            hint="leave them out",
+            hint="leave it out",
         )
-
-
-__all__ = ["SparkJob", "check_time_column", "match_spark", "one_partition", "plan_job", "run_spark"]

@@ -8,7 +8,7 @@ from functools import cached_property
 from cepheid.engines.network import Network
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.rows import RowMaker, pending_row, timeout_row
-from cepheid.engines.session import Found
+from cepheid.engines.session import Found, limits_of
 from cepheid.engines.spark.layout import Layout
 from cepheid.engines.spark.output import Answer
 from cepheid.matching.found import Findings
@@ -16,7 +16,9 @@ from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
 from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.tests import PlanTests
+from cepheid.pattern.model import Limits
 from cepheid.plan.event_tests import Answered
+from cepheid.time.lateness import Lateness
 
 
 @dataclass(frozen=True)
@@ -64,3 +66,17 @@ class Work:
             items += [Found(name, "timeout", timeout_row(planned, t)) for t in finding.timeouts]
             items += [Found(name, "pending", pending_row(planned, p)) for p in finding.pending]
         return [item for item in items if self.answer.wants(item)]
+
+
+@dataclass(frozen=True)
+class StreamWork:
+    """What a stream's tasks need beside: how many buckets there are, what is late, what ends the stream."""
+
+    work: Work
+    buckets: int
+    lateness: Lateness
+    identity: str  # of this start of the query: what a worker remembers of another one is not its state
+    end_type: str | None = None
+
+    def limits(self) -> Limits:
+        return limits_of(self.work.program)

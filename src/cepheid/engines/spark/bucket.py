@@ -1,0 +1,263 @@
+"""One bucket of keys in a stream: what waits for the watermark, the matcher's open runs, and how they are kept.
+
+No Spark in here: a store of three small maps is all it asks for, so that it can be tested, cut and restarted alone.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engines.network import Network
+from cepheid.engines.session import Found
+from cepheid.engines.spark.layout import SEQUENCE, TIME
+from cepheid.engines.spark.reading import read_events
+from cepheid.engines.spark.segments import Segments
+from cepheid.engines.spark.work import StreamWork
+from cepheid.errors import SnapshotMistake
+from cepheid.matching.snapshot import ipc
+from cepheid.matching.values import dump, load
+from cepheid.pattern.event import Event
+from cepheid.pattern.times import from_microseconds
+from cepheid.time.arrival import Arrivals
+
+STATE_VERSION = 1
+
+
+class Store(Protocol):
+    """Where a bucket's state is kept between micro-batches."""
+
+    def read_head(self) -> str | None: ...
+    def write_head(self, text: str) -> None: ...
+    def segments(self) -> Iterator[tuple[int, bytes]]: ...
+    def put_segment(self, number: int, body: bytes) -> None: ...
+    def delete_segment(self, number: int) -> None: ...
+    def waiting(self) -> Iterator[tuple[int, bytes]]: ...
+    def put_waiting(self, number: int, body: bytes) -> None: ...
+    def delete_waiting(self, number: int) -> None: ...
+
+
+@dataclass
+class Counts:
+    """What one micro-batch did in one bucket."""
+
+    events: int = 0
+    late: int = 0
+    too_late: int = 0
+    matches: int = 0
+    bytes_written: int = 0
+    rebuilt: bool = False
+
+
+@dataclass
+class Bucket:
+    """The state of a bucket in memory. `token` says which kept state it equals."""
+
+    work: StreamWork
+    number: int
+    network: Network
+    arrivals: Arrivals
+    segments: Segments = field(default_factory=Segments)
+    blobs: dict[int, int] = field(default_factory=dict)  # waiting rows: number of a blob -> its largest time
+    token: str = ""
+    sequence: int = 0
+    last_time: int | None = None
+    counts: Counts = field(default_factory=Counts)
+
+    @classmethod
+    def fresh(cls, work: StreamWork, number: int) -> Bucket:
+        arrivals = Arrivals(work.lateness, work.limits(), told=True)
+        return cls(work, number, work.work.network(), arrivals)
+
+    # What happens.
+
+    def on_batch(
+        self, batches: Iterable[pa.RecordBatch], watermark: int | None, end: int | None, store: Store
+    ) -> list[Found]:
+        """New rows, and how far the watermark has come. The answer is what became certain; the state is kept."""
+        self.arrivals.late = self.arrivals.too_late = 0
+        found = self._advance(watermark)
+        kept: list[pa.RecordBatch] = []
+        for batch in batches:
+            rows = self._numbered(batch)
+            more, on_time = self._arrive(rows)
+            found += more
+            kept += [on_time] if on_time.num_rows else []
+        if end is not None:
+            found += self._finish(end)
+            kept = []
+        self.counts.matches = sum(item.kind == "match" for item in found)
+        self._keep(store, kept)
+        return found
+
+    def _advance(self, watermark: int | None) -> list[Found]:
+        if watermark is None:
+            return []
+        released = self.arrivals.advance_to(watermark)
+        return self._matched(released, watermark)
+
+    def _numbered(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        numbers = pa.array(range(self.sequence, self.sequence + batch.num_rows), pa.int64())
+        self.sequence += batch.num_rows
+        return batch.append_column(pa.field(SEQUENCE, pa.int64()), numbers)
+
+    def _arrive(self, rows: pa.RecordBatch) -> tuple[list[Found], pa.RecordBatch]:
+        """Each row judged by the watermark; those on time wait, in the answer as rows."""
+        found: list[Found] = []
+        waits: list[bool] = []
+        for event in read_events(rows, self.work.work.layout):
+            self.counts.events += 1
+            self.last_time = event.time if self.last_time is None else max(self.last_time, event.time)
+            before = (self.arrivals.late, self.arrivals.too_late)
+            arrival = self.arrivals.feed(event)
+            waits.append(before == (self.arrivals.late, self.arrivals.too_late))
+            if arrival.dead is not None:
+                row = {**event.fields, "reason": arrival.dead.reason}
+                found.append(Found("", "dead_letter", row))
+            if arrival.late is not None:
+                found += self._matched([arrival.late], None)
+            found += self._matched(arrival.released, None)
+        self.counts.late, self.counts.too_late = self.arrivals.late, self.arrivals.too_late
+        return found, rows.filter(pa.array(waits, pa.bool_()))
+
+    def _matched(self, events: list[Event], watermark: int | None) -> list[Found]:
+        if not events and watermark is None:
+            return []
+        return self.work.work.found(self.network.on_events(events, watermark))
+
+    def _finish(self, end: int) -> list[Found]:
+        """The end marker: nothing comes after it."""
+        found = self._matched(self.arrivals.end(), None)
+        last = end if self.last_time is None else max(end, self.last_time)
+        found += self.work.work.found(self.network.on_end(last))
+        self.network.forget(self.network.entries())
+        return found
+
+    def next_look(self) -> int | None:
+        """When the watermark has passed this, there is something to do without any row."""
+        moments = [m for m in (self.arrivals.next_release, self.network.next_look()) if m is not None]
+        return min(moments, default=None)
+
+    # How it is kept.
+
+    def _keep(self, store: Store, kept: list[pa.RecordBatch]) -> None:
+        writes = self.segments.commit(self.network, self.network.take_touched())
+        for number in writes.delete:
+            store.delete_segment(number)
+        for number, body in writes.put.items():
+            store.put_segment(number, body)
+            self.counts.bytes_written += len(body)
+        self._keep_waiting(store, kept)
+        self.token = secrets.token_hex(8)
+        store.write_head(dump(self._head()))
+
+    def _keep_waiting(self, store: Store, kept: list[pa.RecordBatch]) -> None:
+        first = self.arrivals.next_release
+        for number in [n for n, last in self.blobs.items() if first is None or last < first]:
+            store.delete_waiting(number)
+            del self.blobs[number]
+        if not kept or first is None:
+            return
+        number = max(self.blobs, default=0) + 1
+        rows = pa.Table.from_batches(kept).combine_chunks()
+        body = ipc(rows)
+        store.put_waiting(number, body)
+        self.blobs[number] = pc.max(rows[TIME]).as_py()
+        self.counts.bytes_written += len(body)
+
+    def _head(self) -> dict[str, Any]:
+        frontier = self.arrivals.frontier
+        return {
+            "version": STATE_VERSION,
+            "program": str(self.work.work.program),
+            "buckets": self.work.buckets,
+            "token": self.token,
+            "watermark": self.arrivals.watermark,
+            "frontier": None if frontier is None else (frontier.time, frontier.order, frontier.seq),
+            "sequence": self.sequence,
+            "last_time": self.last_time,
+            "derived": self.network.derived_seq,
+        }
+
+    @classmethod
+    def rebuilt(cls, work: StreamWork, number: int, head: dict[str, Any], store: Store) -> Bucket:
+        """A bucket from what was kept."""
+        bucket = cls.fresh(work, number)
+        bucket.segments.load(store.segments(), bucket.network)
+        bucket.network.derived_seq = head["derived"]
+        bucket.token, bucket.sequence, bucket.last_time = head["token"], head["sequence"], head["last_time"]
+        bucket._wait_again(store, head)
+        bucket.counts.rebuilt = True
+        return bucket
+
+    def _wait_again(self, store: Store, head: dict[str, Any]) -> None:
+        frontier = None
+        if head["frontier"] is not None:
+            time, order, seq = head["frontier"]
+            frontier = Event("", time, {}, tuple(order), seq)
+        watermark = head["watermark"]
+        waiting: list[Event] = []
+        for number, body in store.waiting():
+            for batch in pa.ipc.open_stream(body):
+                events = read_events(batch, self.work.work.layout)
+                self.blobs[number] = max([e.time for e in events] + [self.blobs.get(number, -(2**63))])
+                waiting += [e for e in events if _still_waits(e, watermark, frontier)]
+        self.arrivals.wait(waiting, watermark, frontier)
+
+    def metrics(self) -> dict[str, Any]:
+        watermark = self.arrivals.watermark
+        return {
+            "bucket": self.number,
+            "events": self.counts.events,
+            "late": self.counts.late,
+            "too_late": self.counts.too_late,
+            "matches": self.counts.matches,
+            "waiting": self.arrivals.waiting,
+            "keys": len(self.network.entries()),
+            "segments": len(self.segments),
+            "bytes_written": self.counts.bytes_written,
+            "rebuilt": self.counts.rebuilt,
+            "watermark": None if watermark is None else from_microseconds(watermark),
+        }
+
+
+def read_head(text: str, work: StreamWork) -> dict[str, Any]:
+    """The head of a bucket's state, refused if it belongs to another set-up."""
+    head: dict[str, Any] = load(text)
+    check_head(head, work)
+    return head
+
+
+def check_head(head: dict[str, Any], work: StreamWork) -> None:
+    if head["version"] != STATE_VERSION:
+        raise SnapshotMistake(
+            f"the checkpoint holds state of version {head['version']}, this program reads version {STATE_VERSION}",
+            code="state_version",
+            hint="go on with the release that wrote it, or start with a new checkpoint",
+        )
+    if head["buckets"] != work.buckets:
+        raise SnapshotMistake(
+            f"the checkpoint was started with buckets={head['buckets']}, now it is {work.buckets}",
+            code="buckets_changed",
+            hint=f"say buckets={head['buckets']}, or start with a new checkpoint",
+        )
+    if head["program"] != str(work.work.program):
+        raise SnapshotMistake(
+            "the checkpoint belongs to another program",
+            code="other_program",
+            hint="a changed pattern cannot go on from the old one's runs: start with a new checkpoint",
+        )
+
+
+def _still_waits(event: Event, watermark: int | None, frontier: Event | None) -> bool:
+    passed = watermark is not None and event.time < watermark
+    left_early = frontier is not None and event.place_in_order() <= frontier.place_in_order()
+    return not passed and not left_early
+
+
+__all__ = ["STATE_VERSION", "Bucket", "Counts", "Store", "check_head", "read_head"]

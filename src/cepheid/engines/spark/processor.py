@@ -1,0 +1,124 @@
+"""The stateful processor: Spark calls it once for each bucket that has rows, or whose timer has come.
+
+A bucket's state is kept in the worker's memory between micro-batches and in Spark's store. What is in memory counts
+only if its token is the one in the store: after a failure, or when another worker had the bucket, it is rebuilt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from cepheid.engines.session import Found
+from cepheid.engines.spark.bucket import Bucket, read_head
+from cepheid.engines.spark.packing import unpack
+from cepheid.engines.spark.work import StreamWork
+from cepheid.matching.snapshot import ipc
+
+# The buckets this worker had last, of each running query.
+_REMEMBERED: dict[tuple[str, int], Bucket] = {}
+
+
+def processor(work: StreamWork) -> Any:
+    """A StatefulProcessor for the work; made here because Spark is imported only when it is used."""
+    from pyspark.sql import Row
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+    class BucketProcessor(StatefulProcessor):
+        def init(self, handle: Any) -> None:
+            self.store = SparkStore(handle)
+
+        def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+            batches: list[Any] = []
+            ends: list[int] = []
+            for row in rows:
+                if row.body is not None:
+                    batches += unpack(bytes(row.body))
+                if row.ends is not None:
+                    ends.append(row.ends)
+            yield from self._step(key[0], batches, max(ends, default=None), timerValues)
+
+        def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
+            yield from self._step(key[0], [], None, timerValues)
+
+        def _step(self, number: int, batches: list[Any], end: int | None, timer_values: Any) -> Iterator[Any]:
+            bucket = _bucket(work, number, self.store)
+            watermark_ms = timer_values.getCurrentWatermarkInMs()
+            watermark = watermark_ms * 1000 if watermark_ms > 0 else None  # 0: there is none yet
+            found = bucket.on_batch(batches, watermark, end, self.store)
+            self.store.wake(bucket.next_look(), watermark_ms)
+            _REMEMBERED[work.identity, number] = bucket
+            if work.work.answer.wants(metrics := Found("", "metrics", bucket.metrics())):
+                found.append(metrics)
+            bucket.counts.rebuilt = False
+            if found:
+                yield Row(body=ipc(_table(work, found)))
+
+        def close(self) -> None:
+            pass
+
+    return BucketProcessor()
+
+
+def _table(work: StreamWork, found: list[Found]) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([work.work.answer.batch(found)])
+
+
+def _bucket(work: StreamWork, number: int, store: SparkStore) -> Bucket:
+    """Out of memory while it is worked on, so that a failure leaves nothing half done behind."""
+    remembered = _REMEMBERED.pop((work.identity, number), None)
+    text = store.read_head()
+    if text is None:
+        return Bucket.fresh(work, number)
+    head = read_head(text, work)
+    if remembered is not None and remembered.token == head["token"]:
+        return remembered
+    return Bucket.rebuilt(work, number, head, store)
+
+
+class SparkStore:
+    """A bucket's state in Spark's store, and its timer."""
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = handle
+        self.head = handle.getValueState("head", "text string, timer bigint")
+        self.parts = handle.getMapState("segments", "number bigint", "body binary")
+        self.held = handle.getMapState("waiting", "number bigint", "body binary")
+        self.timer: int | None = None
+
+    def read_head(self) -> str | None:
+        found = self.head.get() if self.head.exists() else None
+        self.timer = None if found is None else found[1]
+        return None if found is None else found[0]
+
+    def write_head(self, text: str) -> None:
+        self.text = text
+
+    def wake(self, moment: int | None, watermark_ms: int) -> None:
+        """One timer: at the first millisecond after the moment. Then the head is written, with the timer in it."""
+        due = None if moment is None else max(moment // 1000 + 1, watermark_ms + 1)
+        if self.timer is not None and self.timer != due and self.timer > watermark_ms:
+            self.handle.deleteTimer(self.timer)
+        if due is not None and due != self.timer:
+            self.handle.registerTimer(due)
+        self.head.update((self.text, due))
+
+    def segments(self) -> Iterator[tuple[int, bytes]]:
+        return ((key[0], bytes(value[0])) for key, value in self.parts.iterator())
+
+    def put_segment(self, number: int, body: bytes) -> None:
+        self.parts.updateValue((number,), (body,))
+
+    def delete_segment(self, number: int) -> None:
+        self.parts.removeKey((number,))
+
+    def waiting(self) -> Iterator[tuple[int, bytes]]:
+        return ((key[0], bytes(value[0])) for key, value in self.held.iterator())
+
+    def put_waiting(self, number: int, body: bytes) -> None:
+        self.held.updateValue((number,), (body,))
+
+    def delete_waiting(self, number: int) -> None:
+        self.held.removeKey((number,))

@@ -1,0 +1,101 @@
+"""State of many keys as a few segments, so that what is written is what changed, not what is there.
+
+Each commit writes one segment with the keys that changed. The newest segments are merged with it while they are not
+much bigger, so there are about log(n) of them and every key is written again about log(n) times in its life. A key
+that is gone leaves a mark until no older segment holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cepheid.engines.network import Entry, Network
+from cepheid.matching.snapshot import pack_sections, unpack_sections
+from cepheid.matching.values import dump, load
+
+_FORMAT = "cepheid segment 1"
+
+
+@dataclass
+class Writes:
+    """What a commit changes in the store."""
+
+    put: dict[int, bytes] = field(default_factory=dict)
+    delete: list[int] = field(default_factory=list)
+
+
+class Segments:
+    """Where the latest state of each key of a network lies."""
+
+    def __init__(self) -> None:
+        self.home: dict[Entry, int] = {}  # the segment that holds a key's latest state
+        self.members: dict[int, set[Entry]] = {}  # the keys whose latest state a segment holds
+        self.gone: dict[int, set[Entry]] = {}  # the marks a segment holds
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def load(self, stored: Iterable[tuple[int, bytes]], network: Network) -> None:
+        """Rebuild a network from its segments."""
+        for number, body in sorted(stored):
+            sections = unpack_sections(body, _FORMAT)
+            gone = {_entry(row) for row in load(sections["gone"].decode())}
+            network.forget(gone)
+            self._settle(number, set(network.absorb(sections["state"])), gone)
+        network.take_touched()
+
+    def commit(self, network: Network, touched: Iterable[Entry]) -> Writes:
+        """Write what changed, together with the segments that are not much bigger."""
+        changed = set(touched)
+        alive = {e for e in changed if network.holds(e)}
+        gone = {e for e in changed - alive if e in self.home}
+        if not alive and not gone:
+            return Writes()
+        self._leave_home(alive | gone)
+        number = max(self.members, default=0) + 1
+        merged = self._not_much_bigger(len(alive) + len(gone))
+        for old in merged:
+            gone |= self.gone.pop(old)
+            alive |= self.members.pop(old)
+        gone = gone - alive if self.members else set()  # without an older segment nothing holds them
+        if not alive and not gone:
+            return Writes(delete=merged)
+        self._settle(number, alive, gone)
+        return Writes({number: self._body(network, alive, gone)}, merged)
+
+    def _not_much_bigger(self, size: int) -> list[int]:
+        """The newest segments, as long as each is at most twice what is written anyway."""
+        merged: list[int] = []
+        for number in sorted(self.members, reverse=True):
+            own = len(self.members[number]) + len(self.gone[number])
+            if own > 2 * size:
+                break
+            merged.append(number)
+            size += own
+        return merged
+
+    def _settle(self, number: int, alive: set[Entry], gone: set[Entry]) -> None:
+        self._leave_home(alive | gone)
+        self.members[number], self.gone[number] = set(alive), set(gone)
+        self.home.update(dict.fromkeys(alive, number))
+
+    def _leave_home(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            before = self.home.pop(entry, None)
+            if before in self.members:
+                self.members[before].discard(entry)
+
+    def _body(self, network: Network, alive: set[Entry], gone: set[Entry]) -> bytes:
+        sections = {
+            "state": network.snapshot_of(sorted(alive, key=repr)),
+            "gone": dump([[name, key] for name, key in sorted(gone, key=repr)]).encode(),
+        }
+        return pack_sections(sections, _FORMAT)
+
+
+def _entry(row: list[object]) -> Entry:
+    name, key = row
+    assert isinstance(name, str)
+    assert isinstance(key, tuple)
+    return name, key

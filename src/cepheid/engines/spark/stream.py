@@ -1,0 +1,91 @@
+"""A streaming DataFrame: packed by bucket of keys, matched in `transformWithState`, timers by the watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from cepheid.engines.spark.inputs import Input
+from cepheid.engines.spark.layout import Layout
+from cepheid.engines.spark.output import Payload
+from cepheid.engines.spark.packing import BUCKET, SPARK_SCHEMA, packing, unpack
+from cepheid.engines.spark.processor import processor
+from cepheid.engines.spark.work import StreamWork
+from cepheid.errors import InputMistake
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+METRICS = Payload(
+    "metrics",
+    "",
+    (
+        ("bucket", pa.int32()),
+        ("events", pa.int64()),
+        ("late", pa.int64()),
+        ("too_late", pa.int64()),
+        ("matches", pa.int64()),
+        ("waiting", pa.int64()),
+        ("keys", pa.int64()),
+        ("segments", pa.int64()),
+        ("bytes_written", pa.int64()),
+        ("rebuilt", pa.bool_()),
+        ("watermark", pa.timestamp("us", "UTC")),
+    ),
+)
+
+
+def found_in_stream(rows: DataFrame, work: StreamWork) -> DataFrame:
+    """All findings of prepared rows, as the stream goes on."""
+    packed = packed_rows(rows, work)
+    blobs = packed.groupBy("bucket").transformWithState(
+        processor(work), outputStructType="body binary", outputMode="Append", timeMode="EventTime"
+    )
+    return blobs.mapInArrow(_unpacking, work.work.answer.spark_schema())
+
+
+def packed_rows(rows: DataFrame, work: StreamWork) -> DataFrame:
+    bucketed = rows.withColumn(BUCKET, bucket_column(work.work.layout, work.buckets))
+    return bucketed.mapInArrow(packing(work.buckets, work.end_type), SPARK_SCHEMA)
+
+
+def bucket_column(layout: Layout, buckets: int) -> Column:
+    from pyspark.sql import functions as F
+
+    names = layout.key_names()
+    number = F.pmod(F.xxhash64(*(F.col(n) for n in names)), F.lit(buckets)) if names else F.lit(0)
+    return number.cast("int")
+
+
+def _unpacking(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        for body in batch.column("body").to_pylist():
+            yield from unpack(body)
+
+
+def with_watermark(df: DataFrame, given: Input, disorder: int | None) -> DataFrame:
+    """The stream's own watermark, or ours."""
+    time = given.columns.time
+    own = watermark_of(df, time)
+    if own is not None:
+        if disorder is not None:
+            raise InputMistake(
+                f"`{time}` already has a watermark, so `disorder` cannot be said again",
+                code="two_watermarks",
+                hint="leave `disorder` out, or the withWatermark",
+            )
+        return df
+    if disorder is None:
+        raise InputMistake(
+            "a stream needs to know how far its events may be out of order",
+            code="no_watermark",
+            hint=f'say disorder="10 seconds" or so, or df.withWatermark("{time}", "10 seconds")',
+        )
+    return df.withWatermark(time, f"{-(-disorder // 1000)} milliseconds")
+
+
+def watermark_of(df: DataFrame, time: str) -> Any:
+    """The delay of the DataFrame's own watermark in milliseconds; Spark keeps it beside the column."""
+    return df.schema[time].metadata.get("spark.watermarkDelayMs")
