@@ -42,6 +42,7 @@ _HOMES = {
     "first": "cepheid.pattern.conditions",
     "last": "cepheid.pattern.conditions",
     "count": "cepheid.pattern.conditions",
+    "detect": "cepheid.engines.spark.run",
 }
 
 __all__ = ["__version__", *_HOMES]
