@@ -44,8 +44,9 @@ def _own_paths(expr: Expr, own: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _has(fields: Any, path: tuple[str, ...]) -> bool:
+    """A null is as good as no field: a table has every column for every type of event."""
     for name in path:
-        if not isinstance(fields, Mapping) or name not in fields:
+        if not isinstance(fields, Mapping) or fields.get(name) is None:
             return False
         fields = fields[name]
     return True

@@ -247,7 +247,9 @@ class _Laid:
         def tested(conjunct: Expr) -> bool:
             own = [f for f in walk(conjunct) if isinstance(f, Field) and f.alias == step.alias is not None]
             captured = look(step.alias or "")
-            return all(captured is not None and f.path[0] in captured.fields for f in own)
+            if step.alias in binds:
+                return True
+            return all(captured is not None and captured.fields.get(f.path[0]) is not None for f in own)
 
         tests = list(conjuncts(step.where))
         if monotonic is not None:
