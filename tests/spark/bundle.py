@@ -16,6 +16,10 @@ import pyarrow as pa
 
 from cepheid.engines.program import Program, compile, declarations_of
 from cepheid.errors import CepheidError
+from cepheid.matching.evaluate import compile_value
+from cepheid.matching.keys import lookup_key
+from cepheid.matching.moment import Moment
+from cepheid.matching.values import dump
 from cepheid.pattern.duration import duration
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr, Field, Key, walk
@@ -27,9 +31,9 @@ from cepheid.plan.infer_key import infer_key
 from cepheid.testing.scenarios import Outcome, Scenario
 
 END = 10_000_000_000  # the moment, in microseconds, at which every scenario ends
-KEY = "scenario"
+KEY, PACKED_KEY = "scenario", "pk"
 _ADDED = "added_"
-OWN_COLUMNS = (KEY, "n", "type", "time")
+OWN_COLUMNS = (KEY, PACKED_KEY, "n", "type", "time")
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,8 @@ def place(scenario: Scenario, number: int) -> Placed:
     prefix = f"s{number}_"
     declared = declarations_of(scenario.query)
     name = scenario.option("stream") or declared.streams[-1].name
-    streams = [_renamed(s, prefix, {x.name for x in declared.streams}) for s in declared.streams]
+    own_key = _own_key(declared.streams)
+    streams = [_renamed(s, prefix, packed=own_key is not None) for s in declared.streams]
     last = max((e.time for e in scenario.events), default=0)
     now = duration(scenario.options["now"]) if "now" in scenario.options else last
     shift = END - max(last, now)
@@ -128,22 +133,32 @@ def place(scenario: Scenario, number: int) -> Placed:
         streams = [s for s in streams if s is not watched] + [watched]
     plain = replace(watched, name=watched.name + "_seen", outputs=None)
     arriving = scenario.arriving() if scenario.streaming else scenario.events
-    events = tuple(_event(e, number, prefix, shift, i) for i, e in enumerate(arriving))
+    events = tuple(_event(e, number, prefix, shift, i, own_key or ()) for i, e in enumerate(arriving))
     return Placed(number, scenario, (*streams, plain), events, shift)
 
 
-def _renamed(stream: Stream, prefix: str, own: set[str]) -> Stream:
+def _own_key(streams: tuple[Stream, ...]) -> tuple[Expr, ...] | None:
+    """The scenario's key, if it can go into the one column `pk`; most scenarios then share one pass of Spark."""
+    keys = {s.pattern.partition_by or infer_key(s.pattern) for s in streams}
+    named = any(isinstance(n, Key) for s in streams for o in s.outputs or () for n in walk(o.expr))
+    if len(keys) > 1 or named or (len(streams) > 1 and keys != {()}):
+        return None
+    return keys.pop()
+
+
+def _renamed(stream: Stream, prefix: str, packed: bool) -> Stream:
     pattern = stream.pattern
     root = _named(map_nodes(pattern.root, lambda node: _prefixed(node, prefix)))
     guards = tuple(replace(g, step=_prefixed_step(g.step, prefix)) for g in pattern.guards)
-    key: tuple[Expr, ...] = pattern.partition_by or infer_key(pattern)
-    pattern = replace(pattern, root=root, guards=guards, name=prefix + (pattern.name or "p"))
-    outputs = None if stream.outputs is None else (*stream.outputs, Output(KEY, Key(KEY)))
-    return replace(stream, name=prefix + stream.name, pattern=_keyed(pattern, key), outputs=outputs)
+    key = (Field(None, (PACKED_KEY,)),) if packed else (Field(None, (KEY,)), *_key(pattern))
+    pattern = replace(pattern, root=root, guards=guards, partition_by=key, name=prefix + (pattern.name or "p"))
+    first = PACKED_KEY if packed else KEY
+    outputs = None if stream.outputs is None else (*stream.outputs, Output(first, Key(first)))
+    return replace(stream, name=prefix + stream.name, pattern=pattern, outputs=outputs)
 
 
-def _keyed(pattern: Pattern, key: tuple[Expr, ...]) -> Pattern:
-    return replace(pattern, partition_by=(Field(None, (KEY,)), *key))
+def _key(pattern: Pattern) -> tuple[Expr, ...]:
+    return pattern.partition_by or infer_key(pattern)
 
 
 def _prefixed(node: Node, prefix: str) -> Node:
@@ -169,9 +184,17 @@ def _named(root: Node) -> Node:
     return map_nodes(root, change)
 
 
-def _event(event: Event, number: int, prefix: str, shift: int, n: int) -> Event:
+def _event(event: Event, number: int, prefix: str, shift: int, n: int, key: tuple[Expr, ...]) -> Event:
     time = event.time + shift
-    fields = {**event.fields, "type": prefix + event.type, "time": from_microseconds(time), KEY: number, "n": n}
+    values = tuple(compile_value(part)(Moment(event, {})) for part in key)
+    fields = {
+        **event.fields,
+        "type": prefix + event.type,
+        "time": from_microseconds(time),
+        KEY: number,
+        PACKED_KEY: f"{number} {dump(lookup_key(values, inferred=False))}",
+        "n": n,
+    }
     return replace(event, type=prefix + event.type, time=time, fields=fields, order=(*event.order, n), seq=n)
 
 
@@ -183,7 +206,7 @@ def _declared(placed: Placed, kinds: dict[str, Type]) -> Iterator[EventType]:
     every = {**kinds_of_null(placed, kinds), **every}
     named = {f.path[0] for s in placed.streams for f in _fields(s) if f.path}
     for kind in sorted(read - {s.name for s in placed.streams}):
-        fields = {name: every.get(name, STRING) for name in sorted({*every, *named, "id", KEY, "n"})}
+        fields = {name: every.get(name, STRING) for name in sorted({*every, *named, "id", KEY, PACKED_KEY, "n"})}
         yield EventType(kind, tuple((n, t) for n, t in fields.items() if n not in ("type", "time")))
 
 
@@ -281,7 +304,7 @@ def _unshifted(value: Any, placed: Placed) -> Any:
     from datetime import datetime
 
     if isinstance(value, dict):
-        return {k: _unshifted(v, placed) for k, v in value.items() if k != KEY}
+        return {k: _unshifted(v, placed) for k, v in value.items() if k not in (KEY, PACKED_KEY)}
     if isinstance(value, list):
         return [_unshifted(v, placed) for v in value]
     if isinstance(value, datetime):

@@ -55,7 +55,7 @@ def split(unit: Unit, given: Input, *, whole_rows: bool = False) -> Split:
         -(-len(tests) // BITS_A_COLUMN),
         tuple(n for n in names if n not in given.columns.times()),
         given.columns.time in names,
-        has_now=_needs_now(unit),
+        has_now=not given.streaming and _needs_now(unit),
     )
     return Split(unit, given, answered, translated, layout, any(p.sees_all_events for p in plans))
 
@@ -132,7 +132,9 @@ def _positions_only(rows: DataFrame, work: Split) -> DataFrame:
 
     if any(c.until is not None for p in work.plans for c in p.automaton.closures):
         return rows
-    return rows.withColumns({f: F.when(_wanted(work), F.col(f)) for f in work.layout.field_names()})
+    keys = {f.path[0] for p in work.plans for e in p.key for f in walk(e) if isinstance(f, Field)}
+    named = zip(work.layout.fields, work.layout.field_names(), strict=True)
+    return rows.withColumns({f: F.when(_wanted(work), F.col(f)) for name, f in named if name not in keys})
 
 
 def _fields(plans: Sequence[Plan], given: Input, whole_rows: bool) -> list[str]:
@@ -187,7 +189,7 @@ def _with_now(df: DataFrame, work: Split, now: int | None) -> DataFrame:
     """The end of the bounded input, beside every row: time goes on that far for each key."""
     from pyspark.sql import functions as F
 
-    if not work.layout.has_now or work.given.streaming:
+    if not work.layout.has_now:
         return df
     timed = python_columns.added(df, work.given, ())
     last = timed.agg(F.max(_instant(work.given, work.given.columns.time)).alias(NOW))

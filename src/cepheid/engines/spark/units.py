@@ -64,13 +64,14 @@ def _connected(program: Program) -> list[list[PlannedStream]]:
 
 
 def _shared_key(group: list[PlannedStream]) -> tuple[Expr, ...]:
-    """The key of all streams of a group; none if they differ, or if an event a stream feeds on may lie elsewhere."""
-    key = group[0].plan.key
-    if any(s.plan.key != key for s in group):
-        return ()
+    """What the keys of all streams of a group have in common, and every event a stream feeds on carries.
+
+    A part of the key is enough to bring together what belongs together: the matcher tells finer keys apart.
+    """
     by_name = {s.name: s for s in group}
     fed = [by_name[name] for s in group for name in s.feeds_on]
-    return key if all(_carries(stream, part) for stream in fed for part in key) else ()
+    common = [part for part in group[0].plan.key if all(part in s.plan.key for s in group)]
+    return tuple(part for part in common if all(_carries(stream, part) for stream in fed))
 
 
 def _carries(stream: PlannedStream, part: Expr) -> bool:
