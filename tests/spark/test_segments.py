@@ -67,9 +67,9 @@ class Kept:
 
 
 def same(one: Network, other: Network) -> None:
-    assert sorted(one.entries()) == sorted(other.entries())
-    for entry in one.entries():
-        assert one.snapshot_of([entry]) == other.snapshot_of([entry])
+    entries = sorted(one.entries())
+    assert entries == sorted(other.entries())
+    assert one.snapshot_of(entries) == other.snapshot_of(entries)
 
 
 def same_future(kept: Kept, other: Network) -> None:
@@ -84,7 +84,7 @@ def same_future(kept: Kept, other: Network) -> None:
 
 
 def bounded(kept: Kept) -> None:
-    keys = len(kept.network.entries()) + len(kept.marks())
+    keys = len(kept.network.entries()) + sum(map(len, kept.segments.gone.values()))
     assert len(kept.segments) == len(kept.store)
     assert len(kept.store) <= 2 * log2(keys + 1) + 2
 
@@ -98,7 +98,7 @@ steps = st.lists(
 
 
 @settings(
-    max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )
 @given(steps, st.integers(0, 24))
 def test_a_fresh_network_is_the_live_one(given_steps: list[tuple[str, list[int]]], restart: int) -> None:

@@ -134,7 +134,9 @@ class Network:
         fields = self.rows[planned.name].fields(match)
         fields.setdefault("time", from_microseconds(match.detected))
         fields.setdefault("type", planned.name)
-        event = Event(planned.name, match.detected, fields, seq=self.derived_seq)
+        # With the order columns of its last event, so that it can be put in order among the others.
+        order = match.events[-1].order
+        event = Event(planned.name, match.detected, fields, order, self.derived_seq)
         return replace(event, late=True) if late else event
 
 

@@ -60,25 +60,28 @@ class ReferenceMatcher:
     def _pass(self, time: int) -> list[Findings]:
         found: list[Findings] = []
         while self.deadlines and self.deadlines[0][0] < time:
-            deadline, _, key = heapq.heappop(self.deadlines)
-            partition = self.partitions.get(key)
-            if partition is None or partition.scheduled != deadline:
-                continue  # overtaken by an earlier entry
+            found += _by_first_event(self._pass_moment(self.deadlines[0][0], time))
+        return found
+
+    def _pass_moment(self, moment: int, time: int) -> list[Findings]:
+        """All that is scheduled for one moment, on the way to `time`."""
+        found: list[Findings] = []
+        while self.deadlines and self.deadlines[0][0] == moment:
+            _, _, key = heapq.heappop(self.deadlines)
+            if not self._scheduled(moment, key):
+                continue
+            partition = self.partitions[key]
             partition.scheduled = None
             self.touched.add(key)
             partition.forget_late(time - self.late_memory)
-            found.append(partition.on_time(self._end_of_deadline(partition, time)))
+            # No further than the moment: partitions answer in the order of their deadlines.
+            found.append(partition.on_time(moment + 1))
             self._schedule(key, partition, time)
         return found
 
-    def _end_of_deadline(self, partition: Partition, time: int) -> int:
-        """One deadline at a time, so that partitions answer in the order of their deadlines."""
-        deadline = partition.next_deadline()
-        return time if deadline is None else min(time, deadline + 1)
-
     def on_end(self, time: int) -> Findings:
         found = self._pass(time)
-        found += [partition.on_end(time) for partition in self.partitions.values()]
+        found += _by_first_event(partition.on_end(time) for partition in self.partitions.values())
         return merged(found)
 
     def _on_event(self, event: Event) -> Findings:
@@ -108,8 +111,15 @@ class ReferenceMatcher:
             self.tie += 1
             heapq.heappush(self.deadlines, (moment, self.tie, key))
 
+    def _scheduled(self, deadline: int, key: Key) -> bool:
+        """Is the partition still there, and not overtaken by an earlier entry?"""
+        partition = self.partitions.get(key)
+        return partition is not None and partition.scheduled == deadline
+
     def next_look(self) -> int | None:
         """When time has passed this, there is something to do without any event."""
+        while self.deadlines and not self._scheduled(self.deadlines[0][0], self.deadlines[0][2]):
+            heapq.heappop(self.deadlines)
         return self.deadlines[0][0] if self.deadlines else None
 
     def take_touched(self) -> set[Key]:
@@ -179,3 +189,12 @@ class ReferenceMatcher:
         elif self.plan.pattern.selection is Selection.STNM:
             kind = NextMatchPartition
         return kind(self.plan, self.tests, values, self.listener)
+
+
+def _by_first_event(found: Iterable[Findings]) -> list[Findings]:
+    """What several keys answer at one moment, in an order that no restart and no cut of the input changes."""
+    return sorted((f for f in found if f != Findings()), key=_first_place)
+
+
+def _first_place(found: Findings) -> tuple[Any, ...]:
+    return min((m.events[0].place_in_order() for m in found.matches), default=())

@@ -81,6 +81,7 @@ class Bucket:
     ) -> list[Found]:
         """New rows, and how far the watermark has come. The answer is what became certain; the state is kept."""
         self.arrivals.late = self.arrivals.too_late = 0
+        self.counts = Counts(rebuilt=self.counts.rebuilt)
         found = self._advance(watermark)
         kept: list[pa.RecordBatch] = []
         for batch in batches:
@@ -133,8 +134,8 @@ class Bucket:
     def _finish(self, end: int) -> list[Found]:
         """The end marker: nothing comes after it."""
         found = self._matched(self.arrivals.end(), None)
-        last = end if self.last_time is None else max(end, self.last_time)
-        found += self.work.work.found(self.network.on_end(last))
+        known = [t for t in (self.last_time, self.arrivals.watermark) if t is not None]
+        found += self.work.work.found(self.network.on_end(max([end, *known])))
         self.network.forget(self.network.entries())
         return found
 

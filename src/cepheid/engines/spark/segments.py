@@ -31,6 +31,7 @@ class Segments:
     def __init__(self) -> None:
         self.home: dict[Entry, int] = {}  # the segment that holds a key's latest state
         self.members: dict[int, set[Entry]] = {}  # the keys whose latest state a segment holds
+        self.stale: dict[int, set[Entry]] = {}  # the keys that a segment holds an earlier state of
         self.gone: dict[int, set[Entry]] = {}  # the marks a segment holds
 
     def __len__(self) -> int:
@@ -58,7 +59,8 @@ class Segments:
         for old in merged:
             gone |= self.gone.pop(old)
             alive |= self.members.pop(old)
-        gone = gone - alive if self.members else set()  # without an older segment nothing holds them
+            del self.stale[old]
+        gone = {e for e in gone - alive if self._holds_earlier(e)}
         if not alive and not gone:
             return Writes(delete=merged)
         self._settle(number, alive, gone)
@@ -75,16 +77,20 @@ class Segments:
             size += own
         return merged
 
+    def _holds_earlier(self, entry: Entry) -> bool:
+        return any(entry in stale for stale in self.stale.values())
+
     def _settle(self, number: int, alive: set[Entry], gone: set[Entry]) -> None:
         self._leave_home(alive | gone)
-        self.members[number], self.gone[number] = set(alive), set(gone)
+        self.members[number], self.stale[number], self.gone[number] = set(alive), set(), set(gone)
         self.home.update(dict.fromkeys(alive, number))
 
     def _leave_home(self, entries: Iterable[Entry]) -> None:
         for entry in entries:
             before = self.home.pop(entry, None)
-            if before in self.members:
+            if before is not None and before in self.members:  # not one that is merged just now
                 self.members[before].discard(entry)
+                self.stale[before].add(entry)
 
     def _body(self, network: Network, alive: set[Entry], gone: set[Entry]) -> bytes:
         sections = {

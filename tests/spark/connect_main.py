@@ -1,0 +1,36 @@
+"""Golden scenarios over Spark Connect, in a process of its own: Connect and a classic session do not share one."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+from test_scenarios_batch import BUNDLES, by_reference, by_spark, compared
+from test_scenarios_stream import by_stream, cut_and_shuffled
+
+from cepheid.engines.spark.setup import start_session
+
+
+def main() -> int:
+    warnings.simplefilter("ignore")
+    spark = start_session("cepheid over Connect", remote="local[2]", config={"spark.sql.shuffle.partitions": "2"})
+    assert "connect" in type(spark).__module__
+    problems: list[str] = []
+    for i, bundle in enumerate(BUNDLES):
+        expected = by_reference(bundle)
+        problems += [f"batch: {p}" for p in compared(bundle, by_spark(spark, bundle), expected)]
+        if i in _STREAMED:
+            rows = by_stream(spark, bundle, cut_and_shuffled, "5s", Path(tempfile.mkdtemp()))
+            problems += [f"stream: {p}" for p in compared(bundle, rows, expected)]
+    for problem in problems:
+        print(problem)
+    print(f"{sum(len(b.placed) for b in BUNDLES)} scenarios over Connect, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+_STREAMED = range(len(BUNDLES)) if "--all" in sys.argv else [5]
+
+if __name__ == "__main__":
+    sys.exit(main())
