@@ -23,7 +23,17 @@ from cepheid.matching.values import dump
 from cepheid.pattern.duration import duration
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr, Field, Key, walk
-from cepheid.pattern.model import Absence, Declarations, EventType, Node, Output, Pattern, Step, Stream, walk_nodes
+from cepheid.pattern.model import (
+    Absence,
+    Declarations,
+    EventType,
+    Node,
+    Output,
+    Pattern,
+    Step,
+    Stream,
+    walk_nodes,
+)
 from cepheid.pattern.times import from_microseconds
 from cepheid.pattern.tree import map_nodes
 from cepheid.pattern.types import STRING, Type, type_of
@@ -65,6 +75,9 @@ class Bundle:
     """Scenarios whose fields have the same types."""
 
     order: tuple[str, ...] = ()
+    all_rows: bool = (
+        False  # where neighbours count no row is filtered: apart, so that the filter is tested too
+    )
     placed: list[Placed] = field(default_factory=list)
     kinds: dict[str, Type] = field(default_factory=dict)
 
@@ -73,6 +86,8 @@ class Bundle:
         for name, kind in _kinds(scenario.events):
             if known.setdefault(name, kind) != kind:
                 return False
+        if self.all_rows != _sees_all(scenario):
+            return False
         return self.order == _order(scenario) and self._compiles(place(scenario, 0), known)
 
     def _compiles(self, placed: Placed, kinds: dict[str, Type]) -> bool:
@@ -110,7 +125,7 @@ def bundles(scenarios: Iterable[Scenario], most: int = 200) -> list[Bundle]:
     for number, scenario in enumerate(scenarios):
         home = next((b for b in found if len(b.placed) < most and b.takes(scenario)), None)
         if home is None:
-            home = Bundle(_order(scenario))
+            home = Bundle(_order(scenario), _sees_all(scenario))
             found.append(home)
         home.add(scenario, number)
     return found
@@ -151,7 +166,9 @@ def _renamed(stream: Stream, prefix: str, packed: bool) -> Stream:
     root = _named(map_nodes(pattern.root, lambda node: _prefixed(node, prefix)))
     guards = tuple(replace(g, step=_prefixed_step(g.step, prefix)) for g in pattern.guards)
     key = (Field(None, (PACKED_KEY,)),) if packed else (Field(None, (KEY,)), *_key(pattern))
-    pattern = replace(pattern, root=root, guards=guards, partition_by=key, name=prefix + (pattern.name or "p"))
+    pattern = replace(
+        pattern, root=root, guards=guards, partition_by=key, name=prefix + (pattern.name or "p")
+    )
     first = PACKED_KEY if packed else KEY
     outputs = None if stream.outputs is None else (*stream.outputs, Output(first, Key(first)))
     return replace(stream, name=prefix + stream.name, pattern=pattern, outputs=outputs)
@@ -206,7 +223,9 @@ def _declared(placed: Placed, kinds: dict[str, Type]) -> Iterator[EventType]:
     every = {**kinds_of_null(placed, kinds), **every}
     named = {f.path[0] for s in placed.streams for f in _fields(s) if f.path}
     for kind in sorted(read - {s.name for s in placed.streams}):
-        fields = {name: every.get(name, STRING) for name in sorted({*every, *named, "id", KEY, PACKED_KEY, "n"})}
+        fields = {
+            name: every.get(name, STRING) for name in sorted({*every, *named, "id", KEY, PACKED_KEY, "n"})
+        }
         yield EventType(kind, tuple((n, t) for n, t in fields.items() if n not in ("type", "time")))
 
 
@@ -233,6 +252,10 @@ def _kinds(events: Iterable[Event]) -> Iterator[tuple[str, Type]]:
 def _order(scenario: Scenario) -> tuple[str, ...]:
     order = scenario.option("order") or ()
     return (order,) if isinstance(order, str) else tuple(order)
+
+
+def _sees_all(scenario: Scenario) -> bool:
+    return any(s.plan.sees_all_events for s in compile(scenario.query))
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:
@@ -282,7 +305,9 @@ def _labels(taken: dict[str, list[dict[str, Any]]], types: dict[Any, str], place
     """In time order, as in the files."""
     events = [(e, alias) for alias, events in taken.items() for e in events]
     order = (*_order(placed.scenario), "n")
-    if all(e.get("time") for e, _ in events):  # events of other streams tell no time: they stay in the steps' order
+    if all(
+        e.get("time") for e, _ in events
+    ):  # events of other streams tell no time: they stay in the steps' order
         events.sort(key=lambda pair: (pair[0]["time"], *_values(pair[0], order)))
     return tuple(_label(e, types[alias], placed) for e, alias in events)
 

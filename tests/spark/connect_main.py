@@ -15,7 +15,9 @@ from cepheid.engines.spark.setup import start_session
 
 def main() -> int:
     warnings.simplefilter("ignore")
-    spark = start_session("cepheid over Connect", remote="local[2]", config={"spark.sql.shuffle.partitions": "2"})
+    spark = start_session(
+        "cepheid over Connect", remote="local[2]", config={"spark.sql.shuffle.partitions": "2"}
+    )
     assert "connect" in type(spark).__module__
     problems: list[str] = []
     for i, bundle in enumerate(BUNDLES):
@@ -25,8 +27,8 @@ def main() -> int:
             rows = by_stream(spark, bundle, cut_and_shuffled, "5s", Path(tempfile.mkdtemp()))
             problems += [f"stream: {p}" for p in compared(bundle, rows, expected)]
     for problem in problems:
-        print(problem)
-    print(f"{sum(len(b.placed) for b in BUNDLES)} scenarios over Connect, {len(problems)} problems")
+        print(problem)  # noqa: T201
+    print(f"{sum(len(b.placed) for b in BUNDLES)} scenarios over Connect, {len(problems)} problems")  # noqa: T201
     return 1 if problems else 0
 
 

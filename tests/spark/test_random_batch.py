@@ -1,4 +1,4 @@
-"""Hypothesis-made patterns and streams on Spark batch against the reference matcher: hundreds of cases in a few jobs."""
+"""Hypothesis-made patterns and streams on Spark batch against the reference: hundreds of cases in a few jobs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ from cepheid.testing.scenarios import Outcome, load_scenarios, problems
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::cepheid.errors.CepheidWarning")]
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
-SCENARIOS = [s for s in load_scenarios(FOLDER) if "error" not in s.options and not s.streaming and runnable(s)]
+SCENARIOS = [
+    s for s in load_scenarios(FOLDER) if "error" not in s.options and not s.streaming and runnable(s)
+]
 BUNDLES = bundles(SCENARIOS)
 
 Rows = dict[tuple[str, str], list[dict[str, Any]]]

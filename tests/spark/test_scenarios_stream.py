@@ -1,10 +1,11 @@
-"""Every golden scenario on Spark streaming, many in one query: one event a micro-batch, all in one, cut and shuffled."""
+"""Every golden scenario on Spark streaming, many in one query: event by event, all in one, cut and shuffled."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def cut_and_shuffled(bundle: Bundle) -> list[list[Event]]:
     chance = random.Random(len(bundle.placed))
     arriving = sorted(bundle.events(), key=lambda e: e.time + chance.uniform(0, 5 * SECOND))
     cuts = sorted({0, len(arriving), *(chance.randrange(len(arriving)) for _ in range(5))})
-    return [arriving[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [arriving[a:b] for a, b in pairwise(cuts)]
 
 
 def by_stream(spark: Any, bundle: Bundle, cut: Cut, disorder: str, folder: Path) -> Rows:

@@ -130,7 +130,8 @@ def _with_declared(declarations: Declarations, schema: Schema, implicit: Mapping
 
 
 def _with_stream(schema: Schema, name: str, columns: tuple[tuple[str, Type], ...]) -> Schema:
-    return Schema((*schema.types, (name, struct_of(dict(columns)))), schema.closed, schema.common_fields)
+    fields = struct_of({**IMPLICIT, **dict(columns)})  # an event of a stream has a time and a type too
+    return Schema((*schema.types, (name, fields)), schema.closed, schema.common_fields)
 
 
 def _refuse_later(stream: Stream) -> None:

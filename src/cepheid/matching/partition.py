@@ -104,16 +104,24 @@ class Partition:
 
     def next_look(self, late_memory: int) -> int | None:
         """When time has passed this, something is to be done here, or to be forgotten."""
-        moments = [self.next_deadline(), min(self.late_seen, default=None)]
-        if moments[1] is not None:
-            moments[1] += late_memory
+        moments = [self.next_deadline()]
+        moments += [min(self.late_seen) + late_memory] if self.late_seen else []
+        moments += [
+            e.time + self._bound(a) + late_memory for a, kept in enumerate(self.recent) for e in kept[:1]
+        ]
         if self.idle:
             moments.append(self.time)
         return min((m for m in moments if m is not None), default=None)
 
-    def forget_late(self, before: int) -> None:
+    def forget(self, before: int) -> None:
         """No event of such a time can come any more."""
         self.late_seen = {time: n for time, n in self.late_seen.items() if time >= before}
+        self.recent = [
+            [e for e in kept if e.time >= before - self._bound(a)] for a, kept in enumerate(self.recent)
+        ]
+
+    def _bound(self, absence: int) -> int:
+        return self.plan.automaton.absences[absence].node.within or 0
 
     # An event.
 
@@ -124,6 +132,8 @@ class Partition:
             if seen.relevant:
                 self.late_seen[event.time] = before + 1
             return Taken(-1, event, self.index, -1 - before)
+        if event.rank is not None:  # counted where all events of its time were at hand
+            return Taken(-1, event, self.index, event.rank)
         if event.time != self.time:
             self.time, self.rank = event.time, -1
         if seen.relevant:
@@ -279,11 +289,8 @@ class Partition:
         """Events that an absence before the start looks back at."""
         for edge in self.plan.automaton.out[START]:
             for absence in edge.absences:
-                bound = self.plan.automaton.absences[absence].node.within or 0
                 if seen.absences[absence]:
                     self.recent[absence].append(seen.event)
-                now = self.time if self.time is not None else seen.event.time
-                self.recent[absence] = [e for e in self.recent[absence] if e.time >= now - bound]
 
     # Completion: emission, then skip.
 

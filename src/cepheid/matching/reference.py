@@ -73,7 +73,7 @@ class ReferenceMatcher:
             partition = self.partitions[key]
             partition.scheduled = None
             self.touched.add(key)
-            partition.forget_late(time - self.late_memory)
+            partition.forget(time - self.late_memory)
             # No further than the moment: partitions answer in the order of their deadlines.
             found.append(partition.on_time(moment + 1))
             self._schedule(key, partition, time)

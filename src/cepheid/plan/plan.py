@@ -44,3 +44,13 @@ class Plan:
             or any(a.node.next for a in automaton.absences)
             or any(c.until is not None for c in automaton.closures)
         )
+
+    @property
+    def closing_types(self) -> frozenset[str]:
+        """Types of which every event counts, whatever its fields: under `longest` it may close a closure at the end."""
+        automaton = self.automaton
+        if self.emission is not Emission.LONGEST:
+            return frozenset()
+        ends = [s for s, accepts in enumerate(automaton.accepting) if any(not a.absences for a in accepts)]
+        edges = [e for state in ends for e in automaton.out[state]]
+        return frozenset(automaton.positions[e.position].step.type for e in edges)

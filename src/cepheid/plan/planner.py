@@ -49,7 +49,9 @@ def plan_pattern(
         aliases=list_aliases(pattern.root),
         event_types=tuple(dict.fromkeys(_types(rewritten))),
         identity=named if named is not None and named != "matches" else pattern_text(pattern),
-        needed=needed_fields(rewritten, outputs),
+        needed=None
+        if pattern.timeouts
+        else needed_fields(rewritten, outputs),  # a timeout shows whole events
         output_exprs=tuple(o.expr for o in outputs or ()),
         counting=counts_matches(outputs),
     )

@@ -35,6 +35,11 @@ class Split:
     translated: tuple[Translated, ...]  # one for each test
     layout: Layout
     keeps_all_rows: bool  # neighbours count: rows that pass no test travel as positions
+    whole_rows: bool  # every column travels along, and no row as a mere position
+
+    @property
+    def closing_types(self) -> list[str]:
+        return sorted({kind for plan in self.plans for kind in plan.closing_types})
 
     @property
     def plans(self) -> list[Plan]:
@@ -42,7 +47,7 @@ class Split:
 
 
 def split(unit: Unit, given: Input, *, whole_rows: bool = False) -> Split:
-    """`whole_rows`: every column travels along, for dead letters."""
+    """`whole_rows`: every column travels along, for rows that show events as they came."""
     plans = [s.plan for s in unit.program]
     tests = distinct_tests(plans)
     fields = _as_events_have_them(given)
@@ -57,7 +62,8 @@ def split(unit: Unit, given: Input, *, whole_rows: bool = False) -> Split:
         given.columns.time in names,
         has_now=not given.streaming and _needs_now(unit),
     )
-    return Split(unit, given, answered, translated, layout, any(p.sees_all_events for p in plans))
+    all_rows = any(p.sees_all_events for p in plans)
+    return Split(unit, given, answered, translated, layout, all_rows, whole_rows)
 
 
 def prepared(df: DataFrame, work: Split, now: int | None = None, end_type: str | None = None) -> DataFrame:
@@ -123,6 +129,8 @@ def _wanted(work: Split) -> Column:
     conditions = [F.col(name) != 0 for name in work.layout.bit_names()] + [F.col(TIME).isNull()]
     if work.given.typed:
         conditions += [F.col(TYPE).isNull()]
+    if work.closing_types:
+        conditions += [F.col(TYPE).isin(work.closing_types) if work.given.typed else F.lit(True)]
     return reduce(lambda one, other: one | other, conditions)
 
 
@@ -130,7 +138,7 @@ def _positions_only(rows: DataFrame, work: Split) -> DataFrame:
     """Rows that no test wants are kept for their place alone, unless an `until` looks at every event."""
     from pyspark.sql import functions as F
 
-    if any(c.until is not None for p in work.plans for c in p.automaton.closures):
+    if work.whole_rows or any(c.until is not None for p in work.plans for c in p.automaton.closures):
         return rows
     keys = {f.path[0] for p in work.plans for e in p.key for f in walk(e) if isinstance(f, Field)}
     named = zip(work.layout.fields, work.layout.field_names(), strict=True)
