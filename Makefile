@@ -10,7 +10,7 @@ ARGS  ?=
 PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench soak format clean distclean FORCE
+.PHONY: help venv demo test check bench soak kafka-test format clean distclean FORCE
 
 help:  ## list the targets
 	@echo "usage: make TARGET"
@@ -43,6 +43,9 @@ soak: $(STAMP)  ## the long tests, marked soak
 	@status=0; $(BIN)/python -m pytest -m soak -n $(JOBS) $(ARGS) || status=$$?; \
 	if [ $$status = 5 ]; then echo "There are no tests marked soak yet."; exit 0; fi; \
 	exit $$status
+
+kafka-test: $(STAMP)  ## the tests with a real Kafka broker, from its Maven jars; needs mvn and Java
+	$(BIN)/python -m pytest -m kafka tests/kafka $(ARGS)
 
 format: $(STAMP)  ## format the code and apply the safe fixes
 	$(BIN)/python -m ruff check --fix-only .

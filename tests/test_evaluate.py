@@ -562,8 +562,8 @@ RISING = Binary(">", Field(None, ("x",)), Field("b", ("x",)))
         (4, [3, 4], event(x=0), F),
         (5, [], event(x=4), T),  # the step before
         (4, [], event(x=4), F),
-        (4, [], event(x=None), F),  # it has the field: null is unknown
-        (4, [], event(y=1), T),  # it has not: not tested
+        (4, [], event(x=None), T),  # null is as good as no field: not tested
+        (4, [], event(y=1), T),
         (4, [], None, T),
         (4, [None], event(x=0), F),
     ],

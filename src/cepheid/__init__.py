@@ -43,6 +43,10 @@ _HOMES = {
     "last": "cepheid.pattern.conditions",
     "count": "cepheid.pattern.conditions",
     "detect": "cepheid.engines.spark.run",
+    "write_stream": "cepheid.engines.spark.writing",
+    "ParquetSink": "cepheid.engines.spark.sinks",
+    "KafkaSink": "cepheid.engines.spark.sinks",
+    "PrometheusListener": "cepheid.engines.spark.prometheus",
 }
 
 __all__ = ["__version__", *_HOMES]

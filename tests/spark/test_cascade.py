@@ -99,7 +99,8 @@ def chain(r: random.Random) -> str:
         parts.append(step + (f" within {r.randint(0, 4)}s" if number and bounded else ""))
     guard = f" unless X[y == s0.y] between s0 and s{length - 1}" if length > 1 and r.random() < 0.2 else ""
     guard = guard or (" unless D[x == s0.x and i >= s0.i]" if r.random() < 0.15 else "")
-    whole = f" .within({r.randint(1, 6)}s)" if r.random() < 0.5 else ""
+    # The only bound of a step, on the last one, is that of the whole.
+    whole = f" .within({r.randint(1, 6)}s)" if r.random() < 0.5 and (not bounded or length != 2) else ""
     where = f" .where(s0.i < s{length - 1}.i)" if r.random() < 0.15 else ""
     emit = f" .emit(m: match_id(), f: s0.x, l: s{length - 1}.y)" if r.random() < 0.4 else ""
     return " -> ".join(parts) + guard + whole + where + emit

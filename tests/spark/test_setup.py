@@ -257,12 +257,12 @@ def test_a_spark_with_settings_of_its_own_keeps_them(tmp_path: Path, monkeypatch
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path / "conf"))
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Da=b")
     (tmp_path / "conf").mkdir()
-    with setup._quiet_launch(True):
+    with setup._quiet_launch("error"):
         assert os.environ["SPARK_CONF_DIR"] == str(tmp_path / "conf")
         assert os.environ["SPARK_SUBMIT_OPTS"].startswith('-Da=b "-Dlog4j2.configurationFile=file:///')
     assert os.environ["SPARK_SUBMIT_OPTS"] == "-Da=b"
     (tmp_path / "conf" / "log4j2.properties").touch()
-    with setup._quiet_launch(True):
+    with setup._quiet_launch("error"):
         assert os.environ["SPARK_SUBMIT_OPTS"] == "-Da=b"
 
 

@@ -15,6 +15,7 @@ import click
 from cepheid import __version__
 from cepheid.cli.checking import check_query, explain_query
 from cepheid.cli.running import Request, run_request
+from cepheid.cli.spark_options import formats, may_lack_events, on_spark, refuse_spark_options
 from cepheid.errors import CepheidError, InputMistake
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -96,17 +97,25 @@ def _columns(command: Command) -> Command:
 @click.argument("files", nargs=-1, metavar="[FILE.cep] EVENTS")
 @click.option("-e", "--query", metavar="TEXT", help="The query itself, instead of FILE.cep.")
 @click.option("--stream", metavar="NAME", help="Only this stream's matches; without it those of all streams.")
-@click.option("--engine", type=click.Choice(["auto", "reference"]), default="auto", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "reference", "spark"]),
+    default="auto",
+    show_default=True,
+    help="Where it runs; auto is here, in this process.",
+)
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["table", "json", "csv", "parquet"]),
     default="table",
     show_default=True,
-    help="json is one object a line.",
+    metavar="[table|json|csv|parquet]",
+    help="json is one object a line. On Spark any other name is the format of EVENTS.",
 )
 @click.option(
-    "--out", metavar="PATH", help="Where matches go; a directory for csv and parquet of several streams."
+    "--out",
+    metavar="PATH",
+    help="Where matches go; a directory for csv and parquet of several streams, and on Spark.",
 )
 @_columns
 @click.option(
@@ -141,6 +150,7 @@ def _columns(command: Command) -> Command:
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Rows shown of each stream (table: 50).")
 @click.option("--report", metavar="PATH", help="Also write an HTML page about the run.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary and no progress.")
+@on_spark
 def run(
     files: tuple[str, ...],
     query: str | None,
@@ -149,6 +159,8 @@ def run(
     format_: str,
     order: tuple[str, ...],
     partition_by: tuple[str, ...],
+    engine: str,
+    source_format: str | None,
     **others: Any,
 ) -> None:
     """Run the streams of FILE.cep over EVENTS and show what they find.
@@ -161,21 +173,30 @@ def run(
     cepheid run fraud.cep 'logs/*.jsonl' --stream CardTesting --format json
     cepheid run -e 'A as a -> B[v > a.v] as b .within(10s)' events.csv
     tail -f events.jsonl | cepheid run fraud.cep - --disorder 5s --format json
+    cepheid run fraud.cep payments/ --engine spark --out found
     """
-    text, name, events = _query_and_events(files, query)
-    run_request(
-        Request(
-            text,
-            name,
-            events,
-            time=time_column,
-            type=type_column,
-            order=order,
-            partition_by=partition_by,
-            format=format_,
-            **others,
-        )
+    format_, source_format = formats(format_, source_format, engine)
+    text, name, events = _query_and_events(files, query, may_lack_events(source_format))
+    request = Request(
+        text,
+        name,
+        events,
+        time=time_column,
+        type=type_column,
+        order=order,
+        partition_by=partition_by,
+        format=format_,
+        engine=engine,
+        source_format=source_format,
+        **others,
     )
+    if engine == "spark":
+        from cepheid.cli.on_spark import run_on_spark
+
+        run_on_spark(request)
+    else:
+        refuse_spark_options(request)
+        run_request(request)
 
 
 @main.command()
@@ -214,14 +235,25 @@ def explain(
 
 @main.command()
 @click.option("--out", default="out", show_default=True, metavar="DIR", help="Where the report goes.")
-def demo(out: str) -> None:
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "spark", "local"]),
+    default="auto",
+    show_default=True,
+    help="auto is Spark, if pyspark is installed.",
+)
+def demo(out: str, engine: str) -> None:
     """Find the fraud in a day of card payments, and write a report about it."""
     from cepheid.cli.demo import run_demo
 
-    run_demo(Path(out))
+    run_demo(Path(out), engine)
 
 
-def _query_and_events(files: tuple[str, ...], query: str | None) -> tuple[str, str, str]:
+def _query_and_events(
+    files: tuple[str, ...], query: str | None, may_lack_events: bool = False
+) -> tuple[str, str, str]:
+    if may_lack_events and len(files) == (query is None):
+        files = (*files, "")  # the options say what is read
     if query is not None:
         if len(files) != 1:
             raise click.UsageError("With --query there is one argument: EVENTS.")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from cepheid import __version__
+from cepheid.cli.jobs import AnyJob
 from cepheid.cli.summary import Tally
 from cepheid.cli.words import cell, event_text
-from cepheid.engines.local.run import Job
 from cepheid.engines.program import Program
 from cepheid.engines.session import Found
 from cepheid.errors import InputMistake
@@ -23,7 +23,7 @@ _SAMPLES = 3
 class Notes:
     """The first rows and matches of each stream, and the time of every match."""
 
-    def __init__(self, job: Job, streams: list[str]) -> None:
+    def __init__(self, job: AnyJob, streams: list[str]) -> None:
         self.job, self.streams = job, streams
         self.times: dict[str, list[int]] = {name: [] for name in streams}
         self.rows: dict[str, list[list[Any]]] = {name: [] for name in streams}
@@ -53,7 +53,7 @@ class Notes:
             raise InputMistake(f"cannot write {path}: {failure.strerror}", code="cannot_write") from None
 
     def _report(self, source: str, tally: Tally, elapsed: float, title: str) -> RunReport:
-        counters, last = self.job.session.counters, self.job.session.last_time
+        counters, last = self.job.counters, self.job.last_time
         return RunReport(
             title=title,
             source=source,
@@ -64,7 +64,7 @@ class Notes:
             facts=[
                 ("late", counters.late),
                 ("too late", counters.too_late),
-                ("bad rows", self.job.source.bad.count),
+                ("bad rows", self.job.bad.count),
                 ("pending", sum(tally.pending.values())),
                 ("timeouts", sum(tally.timeouts.values())),
             ],

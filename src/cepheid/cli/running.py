@@ -5,14 +5,15 @@ from __future__ import annotations
 import glob
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from cepheid.cli.jobs import AnyJob, stream_names
 from cepheid.cli.reporting import Notes
 from cepheid.cli.sinks import Sink, open_sink, opened
 from cepheid.cli.summary import Tally, progress_bar, summary
@@ -58,23 +59,34 @@ class Request:
     limit: int | None = None
     report: str | None = None
     quiet: bool = False
+    # With --engine spark.
+    source_format: str | None = None
+    source_schema: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict)
+    streaming: bool = False
+    checkpoint: str | None = None
+    trigger: str | None = None
+    buckets: int | None = None
+    end_type: str | None = None
+    idle_after: str | None = None
 
 
 def run_request(request: Request) -> None:
     _refuse_contradictions(request)
     streamed = _streamed(request)
     with ExitStack() as stack:
-        bad = stack.enter_context(_letters(request.bad_rows_out, "bad row"))
-        dead = stack.enter_context(_letters(request.dead_letters, "dead letter"))
-        unfinished = stack.enter_context(_letters(request.unfinished, "run")) if request.unfinished else None
+        bad = stack.enter_context(letters(request.bad_rows_out, "bad row"))
+        dead = stack.enter_context(letters(request.dead_letters, "dead letter"))
+        unfinished = stack.enter_context(letters(request.unfinished, "run")) if request.unfinished else None
         trace = Trace(_trace_line(request), request.stream) if request.trace else None
         job = Job(request.text, request.events, _options(request, streamed), trace, request.name, bad)
         if trace is not None:
             trace.program = job.program
-        streams = _streams(job, request.stream)
+        streams = stream_names(job.program, request.stream)
         sink = stack.enter_context(open_sink(job, streams, request.format, request.out, request.limit))
         notes = Notes(job, streams) if request.report else None
-        tally, elapsed = drive(job, streams, sink, dead, notes, _bar_wanted(request), unfinished)
+        tally, elapsed = drive(job, streams, sink, dead, notes, bar_wanted(request), unfinished)
         stack.pop_all().close()  # files are complete before anything is said about them
     if notes is not None and request.report:
         notes.write(Path(request.report), f"{request.name} over {request.events}", tally, elapsed)
@@ -84,7 +96,7 @@ def run_request(request: Request) -> None:
 
 
 def drive(
-    job: Job,
+    job: AnyJob,
     streams: list[str],
     sink: Sink,
     dead: Write | None = None,
@@ -128,12 +140,6 @@ def _nowhere(row: Any) -> None:
     pass
 
 
-def _streams(job: Job, name: str | None) -> list[str]:
-    if name is not None:
-        return [job.program[name].name]
-    return [s.name for s in job.program.declarations.streams]
-
-
 # --- sorted or streamed -------------------------------------------------------------------------------------
 
 
@@ -172,7 +178,7 @@ def _options(request: Request, streamed: bool) -> Options:
         request.order,
         time_unit=request.time_unit,
         partition_by=request.partition_by,
-        now=_instant(request.now),
+        now=instant(request.now),
         disorder=(request.disorder or 0) if streamed else None,
         lateness=request.lateness,
         too_late=request.late or ("dead-letter" if request.dead_letters else "fail"),
@@ -183,7 +189,7 @@ def _options(request: Request, streamed: bool) -> Options:
     return replace(options, batch_size=1) if one_by_one else options
 
 
-def _instant(text: str | None) -> str | float | None:
+def instant(text: str | None) -> str | float | None:
     try:
         return None if text is None else float(text)
     except ValueError:
@@ -217,7 +223,7 @@ def _refuse_contradictions(request: Request) -> None:
 
 
 @contextmanager
-def _letters(path: str | None, what: str) -> Iterator[Write]:
+def letters(path: str | None, what: str) -> Iterator[Write]:
     """Writes rows as JSON lines to a file; without one to stderr, so that nothing is lost."""
 
     def to_stderr(row: BadRow | dict[str, Any]) -> None:
@@ -239,7 +245,7 @@ def _trace_line(request: Request) -> Callable[[str], None]:
     return lambda line: click.echo(line, err=to_stderr)
 
 
-def _bar_wanted(request: Request) -> bool:
+def bar_wanted(request: Request) -> bool:
     """Not where lines of the answer or of the trace would run through it."""
     quiet_screen = (
         request.format in ("table", "parquet") or request.out is not None or not sys.stdout.isatty()

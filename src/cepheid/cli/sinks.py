@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cepheid.cli.jobs import AnyJob
 from cepheid.cli.words import cell
 from cepheid.engines.local.frames import build_table
-from cepheid.engines.local.run import Job
 from cepheid.engines.local.writers import cell_text, json_line, write_table
 from cepheid.errors import InputMistake
 
@@ -38,7 +38,7 @@ class Sink(Protocol):
 class TableSink:
     """The first rows of each stream, as tables."""
 
-    def __init__(self, job: Job, streams: list[str], out: str | None, limit: int | None) -> None:
+    def __init__(self, job: AnyJob, streams: list[str], out: str | None, limit: int | None) -> None:
         self.job, self.out = job, out
         self.limit = TABLE_ROWS if limit is None else limit
         self.rows: dict[str, list[Row]] = {name: [] for name in streams}
@@ -80,7 +80,7 @@ class JsonSink:
 class CsvSink:
     """A file a stream, rows as soon as they are found."""
 
-    def __init__(self, job: Job, files: dict[str, IO[str]], limit: int | None) -> None:
+    def __init__(self, job: AnyJob, files: dict[str, IO[str]], limit: int | None) -> None:
         self.files = files
         self.left = _Left(limit)
         self.columns = {name: [column for column, _ in job.columns(name)] for name in files}
@@ -102,7 +102,7 @@ class CsvSink:
 class ParquetSink:
     """Columns have one type each, so a file is written when all its rows are there."""
 
-    def __init__(self, job: Job, targets: dict[str, Path | None], limit: int | None) -> None:
+    def __init__(self, job: AnyJob, targets: dict[str, Path | None], limit: int | None) -> None:
         self.job, self.targets = job, targets
         self.left = _Left(limit)
         self.rows: dict[str, list[Row]] = {name: [] for name in targets}
@@ -133,7 +133,7 @@ class _Left:
 
 @contextmanager
 def open_sink(
-    job: Job, streams: list[str], format: str, out: str | None, limit: int | None
+    job: AnyJob, streams: list[str], format: str, out: str | None, limit: int | None
 ) -> Iterator[Sink]:
     """The sink of a format. csv and parquet of several streams are a file each, in a directory."""
     if format == "table":

@@ -7,9 +7,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
-from cepheid.engines.local.run import Job
+from cepheid.cli.jobs import AnyJob
+from cepheid.engines.local.reading import Progress as Reading
 
 _EXAMPLES = 3
 
@@ -23,11 +31,10 @@ class Tally:
         self.dead_letters = 0
 
 
-def summary(job: Job, streams: list[str], tally: Tally, elapsed: float) -> Iterator[str]:
+def summary(job: AnyJob, streams: list[str], tally: Tally, elapsed: float) -> Iterator[str]:
     """One line for each thing worth a word."""
-    counters, bad = job.session.counters, job.source.bad
-    speed = f", {counters.events / elapsed:,.0f} events/s" if elapsed > 0 else ""
-    yield f"{_events(counters.events)} in {elapsed:.2f} s{speed}"
+    counters, bad = job.counters, job.bad
+    yield _extent(job, elapsed)
     yield "matches: " + ", ".join(f"{name} {counters.matches[name]:,}" for name in streams)
     yield from _by_stream("pending (not certain when the input ended)", tally.pending)
     yield from _by_stream("timeouts", tally.timeouts)
@@ -46,6 +53,15 @@ def summary(job: Job, streams: list[str], tally: Tally, elapsed: float) -> Itera
     yield from (f"warning: {text}" for text in job.warnings())
 
 
+def _extent(job: AnyJob, elapsed: float) -> str:
+    events = job.counters.events
+    if job.progress is not None:
+        speed = f", {events / elapsed:,.0f} events/s" if elapsed > 0 else ""
+        return f"{_events(events)} in {elapsed:.2f} s{speed}"
+    # No speed: of a small input it would be that of Spark's start. And not every source is counted.
+    return f"{_events(events)} in {elapsed:.2f} s on Spark" if events else f"{elapsed:.2f} s on Spark"
+
+
 def _events(count: int) -> str:
     return f"{count:,} event{'s' if count != 1 else ''}"
 
@@ -61,14 +77,14 @@ def _short(text: str) -> str:
 class _Bar(Progress):
     """Looks at the job whenever it is drawn, so that the loop does not have to tell it."""
 
-    def __init__(self, job: Job, console: Console) -> None:
-        self.job = job
+    def __init__(self, job: AnyJob, reading: Reading, console: Console) -> None:
+        self.job, self.reading = job, reading
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
         super().__init__(*columns, console=console, transient=True)
-        self.add_task("reading", total=job.source.progress.total)
+        self.add_task("reading", total=reading.total)
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        progress, matching = self.job.source.progress, self.job.session.arrivals.seen
+        progress, matching = self.reading, self.job.counters.events
         what = f"matching, {matching:,} events" if matching else "reading"
         for task in self.task_ids:
             self.update(task, completed=progress.done, total=progress.total, description=what)
@@ -76,10 +92,25 @@ class _Bar(Progress):
 
 
 @contextmanager
-def progress_bar(job: Job, wanted: bool) -> Iterator[None]:
+def progress_bar(job: AnyJob, wanted: bool) -> Iterator[None]:
     """A bar on stderr, where that is a terminal."""
     if not wanted or not sys.stderr.isatty():
         yield
+    elif job.progress is None:
+        with waiting("matching on Spark"):
+            yield
+    else:
+        with _Bar(job, job.progress, Console(stderr=True)):
+            yield
+
+
+@contextmanager
+def waiting(what: str, wanted: bool = True) -> Iterator[None]:
+    """Something that moves on stderr, and for how long; it is gone when what it waits for is done."""
+    if not wanted or not sys.stderr.isatty():
+        yield
         return
-    with _Bar(job, Console(stderr=True)):
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(what, total=None)
         yield

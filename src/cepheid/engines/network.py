@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from cepheid.engines.program import PlannedStream, Program
@@ -11,12 +11,12 @@ from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
 from cepheid.matching.reference import ReferenceMatcher
-from cepheid.matching.snapshot import pack_sections, unpack_sections
+from cepheid.matching.snapshot import Kept, pack_sections, unpack_sections
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
 
 MakeMatcher = Callable[[PlannedStream, Listener | None, int], Matcher]
-Entry = tuple[str, tuple[Hashable, ...]]  # the state of one key in one stream
+Entry = tuple[str, str]  # a stream and the text of a key: what has state of its own
 
 
 def reference(planned: PlannedStream, listener: Listener | None, late_memory: int) -> Matcher:
@@ -78,29 +78,27 @@ class Network:
 
     def entries(self) -> list[Entry]:
         """Every key of every stream that has state."""
-        return [(name, key) for name, matcher in self.matchers.items() for key in matcher.open_keys()]
+        return [(name, key) for name, matcher in self.matchers.items() for key in matcher.keys()]  # noqa: SIM118
+
+    def __len__(self) -> int:
+        return sum(len(matcher) for matcher in self.matchers.values())
 
     def take_touched(self) -> list[Entry]:
         """What changed, or went, since the last call."""
         return [(name, key) for name, matcher in self.matchers.items() for key in matcher.take_touched()]
 
-    def snapshot_of(self, entries: Iterable[Entry]) -> bytes:
-        """The state of some keys; of those that are gone there is none."""
-        keys: dict[str, list[tuple[Hashable, ...]]] = {}
-        for name, key in entries:
-            keys.setdefault(name, []).append(key)
-        sections = {name: self.matchers[name].snapshot(chosen) for name, chosen in keys.items()}
-        return pack_sections(sections, str(self.program))
+    def kept(self, entries: Iterable[Entry]) -> dict[Entry, Kept]:
+        """The state of those that have any."""
+        found = ((entry, self.matchers[entry[0]].kept(entry[1])) for entry in entries)
+        return {entry: kept for entry, kept in found if kept is not None}
 
-    def absorb(self, state: bytes) -> list[Entry]:
-        """Takes on the keys of `snapshot_of`, in place of what was known of them."""
-        sections = unpack_sections(state, str(self.program))
-        return [(name, key) for name, body in sections.items() for key in self.matchers[name].absorb(body)]
-
-    def holds(self, entry: Entry) -> bool:
-        """Is there any state of this key in this stream?"""
-        name, key = entry
-        return self.matchers[name].holds(key)
+    def absorb(self, state: Mapping[Entry, Kept]) -> None:
+        """Takes on the state of some keys, in place of what was known of them."""
+        by_stream: dict[str, list[Kept]] = {}
+        for (name, _), kept in state.items():
+            by_stream.setdefault(name, []).append(kept)
+        for name, rows in by_stream.items():
+            self.matchers[name].absorb(rows)
 
     def forget(self, entries: Iterable[Entry]) -> None:
         for name, key in entries:

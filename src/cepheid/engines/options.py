@@ -26,6 +26,8 @@ class Options:
     now: int | None = None
     lateness: Lateness | None = None  # None: the input is sorted as a whole, nothing is late
     bad_rows: str = "fail"
+    disorder: int | None = None  # as it was said; None: it was not
+    policy: TooLatePolicy = TooLatePolicy.FAIL
     batch_size: int = BATCH  # how many events are read before what they made certain is given
     buckets: int | None = None  # Spark streams: how many buckets the keys are spread over
     end_type: str | None = None  # Spark streams: an event of this type says that the stream is over
@@ -47,9 +49,9 @@ def make_options(
     end_type: str | None = None,
 ) -> Options:
     columns = Columns(time, type, _names(order), end, time_unit)
-    late = None
+    late, policy = None, _policy(too_late)
     if disorder is not None or lateness is not None:
-        late = Lateness(duration(disorder or 0), duration(lateness or 0), _policy(too_late))
+        late = Lateness(duration(disorder or 0), duration(lateness or 0), policy)
     moment = None if now is None else to_microseconds(now, time_unit)
     return Options(
         columns,
@@ -57,6 +59,8 @@ def make_options(
         moment,
         late,
         bad_rows,
+        None if disorder is None else duration(disorder),
+        policy,
         buckets=buckets,
         end_type=end_type,
     )

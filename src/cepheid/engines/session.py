@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from cepheid.engines.program import Program
 from cepheid.engines.rows import pending_row, timeout_row
 from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
-from cepheid.matching.snapshot import EventTable, events_table, pack_sections, read_events, unpack_sections
+from cepheid.matching.snapshot import EventTable, events_text, pack_sections, read_events, unpack_sections
 from cepheid.matching.values import dump, load
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Limits
@@ -110,7 +111,7 @@ class Session:
         sections = {
             "network": self.network.snapshot(),
             "session": dump(plain).encode(),
-            "events": events_table(events),
+            "events": events_text(events).encode(),
         }
         return pack_sections(sections, str(self.program))
 
@@ -118,7 +119,7 @@ class Session:
         sections = unpack_sections(state, str(self.program))
         self.network.restore(sections["network"])
         plain = load(sections["session"].decode())
-        events = read_events(sections["events"])
+        events = read_events(json.loads(sections["events"]))
         plain["arrivals"]["buffer"] = _with_events(plain["arrivals"]["buffer"], events)
         self.arrivals.restore(plain["arrivals"])
         self.last_time = plain["last_time"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from cepheid.matching.found import Findings
+from cepheid.matching.snapshot import Kept
 from cepheid.pattern.event import Event
 
 Key = tuple[Hashable, ...]
@@ -26,23 +27,28 @@ class Matcher(Protocol):
     def next_look(self) -> int | None:
         """When time has passed this, there is something to do without any event."""
 
-    def snapshot(self, keys: Iterable[Key] | None = None) -> bytes:
-        """Everything the open runs of all keys, or of some, need: Arrow IPC with a version."""
+    def snapshot(self) -> bytes:
+        """Everything open runs need, as Arrow IPC with a version."""
 
     def restore(self, state: bytes) -> None:
         """Go on from a snapshot."""
 
-    def absorb(self, state: bytes) -> list[Key]:
-        """Take on the keys of a snapshot and leave the others as they are."""
+    # State key by key, for engines that keep it so. A key goes by its text.
 
-    def take_touched(self) -> set[Key]:
-        """The keys whose state changed, or went, since the last call."""
-
-    def open_keys(self) -> Collection[Key]:
+    def keys(self) -> Iterator[str]:
         """The keys that have state."""
 
-    def holds(self, key: Key) -> bool:
-        """Is there any state of this key?"""
+    def __len__(self) -> int:
+        """How many keys have state."""
 
-    def forget(self, keys: Iterable[Key]) -> None:
+    def take_touched(self) -> list[str]:
+        """The keys whose state changed, or went, since the last call."""
+
+    def kept(self, key: str) -> Kept | None:
+        """The state of a key; None if it has none."""
+
+    def absorb(self, rows: Iterable[Kept]) -> None:
+        """Take on the state of some keys, and leave the others as they are."""
+
+    def forget(self, keys: Iterable[str]) -> None:
         """As if there had never been an event of these keys."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from cepheid.matching.counting import CountingPartition
@@ -15,10 +16,21 @@ from cepheid.matching.lifecycle import Listener
 from cepheid.matching.moment import Moment
 from cepheid.matching.partition import Partition
 from cepheid.matching.protocol import Key
-from cepheid.matching.snapshot import EventTable, pack, read_events, read_run, run_row, unpack
+from cepheid.matching.snapshot import (
+    EventTable,
+    Kept,
+    kept_table,
+    pack_sections,
+    read_events,
+    read_kept,
+    read_run,
+    run_row,
+    to_json,
+    unpack_sections,
+)
 from cepheid.matching.stnm import NextMatchPartition
 from cepheid.matching.tests import PlanTests
-from cepheid.matching.values import dump, load
+from cepheid.matching.values import decode, dump, encode, load
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Selection
 from cepheid.plan.plan import Plan
@@ -41,7 +53,8 @@ class ReferenceMatcher:
         self.late_memory = late_memory  # how far behind the watermark an event may come and still be matched
         self.key_of = [compile_value(e) for e in plan.key]
         self.partitions: dict[Key, Partition] = {}
-        self.deadlines: list[tuple[int, int, Key]] = []  # a heap; entries may be out of date
+        self.cold: dict[str, Kept] = {}  # partitions as text, until their key or their moment comes
+        self.deadlines: list[tuple[int, int, Key | str]] = []  # a heap; entries may be out of date
         self.tie = 0
         self.touched: set[Key] = set()  # partitions that are not as they were when last asked for
         self.evicted = 0
@@ -67,9 +80,10 @@ class ReferenceMatcher:
         """All that is scheduled for one moment, on the way to `time`."""
         found: list[Findings] = []
         while self.deadlines and self.deadlines[0][0] == moment:
-            _, _, key = heapq.heappop(self.deadlines)
-            if not self._scheduled(moment, key):
+            _, _, due = heapq.heappop(self.deadlines)
+            if not self._scheduled(moment, due):
                 continue
+            key = self._revived(self.cold.pop(due)) if isinstance(due, str) else due
             partition = self.partitions[key]
             partition.scheduled = None
             self.touched.add(key)
@@ -81,19 +95,25 @@ class ReferenceMatcher:
 
     def on_end(self, time: int) -> Findings:
         found = self._pass(time)
+        for text in list(self.cold):
+            self._revived(self.cold.pop(text))
         found += _by_first_event(partition.on_end(time) for partition in self.partitions.values())
         return merged(found)
 
     def _on_event(self, event: Event) -> Findings:
         values = self._values(event)
         key = lookup_key(values, self.plan.inferred_key)
-        partition = self.partitions.get(key)
+        partition = self.partitions.get(key) or self._woken(key)
         if partition is None:
             partition = self.partitions[key] = self._new_partition(values)
         found = partition.on_event(event)
         self.touched.add(key)
         self._schedule(key, partition, event.time)
         return found
+
+    def _woken(self, key: Key) -> Partition | None:
+        kept = self.cold.pop(dump(key), None) if self.cold else None
+        return None if kept is None else self.partitions[self._revived(kept)]
 
     def _values(self, event: Event) -> tuple[Any, ...]:
         moment = Moment(event, {})
@@ -107,13 +127,19 @@ class ReferenceMatcher:
             return
         moment = partition.next_look(self.late_memory)
         if moment is not None and (partition.scheduled is None or moment < partition.scheduled):
-            partition.scheduled = moment
-            self.tie += 1
-            heapq.heappush(self.deadlines, (moment, self.tie, key))
+            self._look_again(key, partition, moment)
 
-    def _scheduled(self, deadline: int, key: Key) -> bool:
+    def _look_again(self, key: Key, partition: Partition, moment: int) -> None:
+        partition.scheduled = moment
+        self.tie += 1
+        heapq.heappush(self.deadlines, (moment, self.tie, key))
+
+    def _scheduled(self, deadline: int, due: Key | str) -> bool:
         """Is the partition still there, and not overtaken by an earlier entry?"""
-        partition = self.partitions.get(key)
+        if isinstance(due, str):
+            kept = self.cold.get(due)
+            return kept is not None and kept.moment == deadline
+        partition = self.partitions.get(due)
         return partition is not None and partition.scheduled == deadline
 
     def next_look(self) -> int | None:
@@ -122,60 +148,73 @@ class ReferenceMatcher:
             heapq.heappop(self.deadlines)
         return self.deadlines[0][0] if self.deadlines else None
 
-    def take_touched(self) -> set[Key]:
+    # State, partition by partition. A key goes by its text here.
+
+    def take_touched(self) -> list[str]:
         """The keys whose state changed, or went, since the last call."""
         touched, self.touched = self.touched, set()
-        return touched
+        return [dump(key) for key in touched]
 
-    def snapshot(self, keys: Iterable[Key] | None = None) -> bytes:
-        """All partitions, or those of some keys."""
+    def keys(self) -> Iterator[str]:
+        """The keys that have state."""
+        yield from (dump(key) for key in self.partitions)
+        yield from self.cold
+
+    def __len__(self) -> int:
+        return len(self.partitions) + len(self.cold)
+
+    def kept(self, key: str) -> Kept | None:
+        """The state of a key as text; None if it has none."""
+        if key in self.cold:
+            return self.cold[key]
+        partition = self.partitions.get(load(key))
+        if partition is None:
+            return None
         events = EventTable(self.plan.needed)
-        runs: list[dict[str, Any]] = []
-        partitions = []
-        chosen = self.partitions if keys is None else [k for k in keys if k in self.partitions]
-        for number, partition in enumerate(self.partitions[k] for k in chosen):
-            runs += [run_row(r, number, "open", events) for r in partition.runs]
-            runs += [run_row(r, number, "furthest", events) for r in partition.furthest.values()]
-            partitions.append({"key": dump(partition.key), "state": dump(partition.extra_state(events))})
-        return pack(self.plan.identity, events, runs, partitions)
+        runs = [run_row(r, events) for r in partition.runs]
+        furthest = [run_row(r, events) for r in partition.furthest.values()]
+        state = [encode(partition.key), runs, furthest, partition.extra_state(events), events.rows]
+        return Kept(key, partition.next_look(self.late_memory), to_json(state))
+
+    def absorb(self, rows: Iterable[Kept]) -> None:
+        """Take on partitions, in place of those of the same keys. Each stays as it is until it is needed."""
+        for kept in rows:
+            self.partitions.pop(load(kept.key), None) if self.partitions else None
+            self.cold[kept.key] = kept
+            if kept.moment is not None:
+                self.tie += 1
+                heapq.heappush(self.deadlines, (kept.moment, self.tie, kept.key))
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """As if there had never been an event of these keys."""
+        for text in keys:
+            key = load(text)
+            if self.cold.pop(text, None) is not None or self.partitions.pop(key, None) is not None:
+                self.touched.add(key)
+
+    def snapshot(self) -> bytes:
+        rows = [kept for key in list(self.keys()) if (kept := self.kept(key)) is not None]
+        return pack_sections({"partitions": kept_table(rows)}, self.plan.identity)
 
     def restore(self, state: bytes) -> None:
-        self.partitions, self.deadlines = {}, []
-        self.absorb(state)
+        self.partitions, self.cold, self.deadlines = {}, {}, []
+        self.absorb(read_kept(unpack_sections(state, self.plan.identity)["partitions"]))
 
-    def absorb(self, state: bytes) -> list[Key]:
-        """Take on the partitions of a snapshot, in place of those of the same keys; the answer is their keys."""
-        tables = unpack(state, self.plan.identity)
-        events = read_events(tables["events"])
+    def _revived(self, kept: Kept) -> Key:
+        """A partition from its text, among the others again."""
+        values, runs, furthest, extra, event_rows = json.loads(kept.body)
+        events = read_events(event_rows)
         aliases = [p.step.alias for p in self.plan.automaton.positions]
-        restored = []
-        for row in tables["partitions"].to_pylist():
-            partition = self._new_partition(load(row["key"]))
-            partition.restore_extra(load(row["state"]), events)
-            restored.append(partition)
-        for row in tables["runs"].to_pylist():
-            partition, run = restored[row["partition"]], read_run(row, events, aliases)
-            if row["role"] == "open":
-                partition.runs.append(run)
-            else:
-                partition.furthest[run.start] = run
-        keys = [self._lookup(partition) for partition in restored]
-        for key, partition in zip(keys, restored, strict=True):
-            self.partitions[key] = partition
-            moment = partition.time if partition.time is not None else -(2**63)
-            self._schedule(key, partition, moment)
-        return keys
-
-    def open_keys(self) -> Collection[Key]:
-        return self.partitions.keys()
-
-    def holds(self, key: Key) -> bool:
-        return key in self.partitions
-
-    def forget(self, keys: Iterable[Key]) -> None:
-        for key in keys:
-            if self.partitions.pop(key, None) is not None:
-                self.touched.add(key)
+        partition = self._new_partition(decode(values))
+        partition.restore_extra(extra, events)
+        partition.runs = [read_run(row, events, aliases) for row in runs]
+        partition.furthest = {r.start: r for r in (read_run(row, events, aliases) for row in furthest)}
+        key = self._lookup(partition)
+        self.partitions[key] = partition
+        moment = partition.next_look(self.late_memory)
+        if moment is not None:
+            self._look_again(key, partition, moment)
+        return key
 
     def _lookup(self, partition: Partition) -> Key:
         return lookup_key(partition.key, self.plan.inferred_key)

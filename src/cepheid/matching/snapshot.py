@@ -1,53 +1,30 @@
-"""Snapshots: Arrow IPC with a version. Events are kept once, with the fields runs need; runs refer to them."""
+"""Snapshots: Arrow IPC with a version. A partition is one row, which can be kept as it is until its key is needed."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from cepheid.errors import SnapshotMistake
 from cepheid.matching.run import Run, Taken
-from cepheid.matching.values import dump, load
+from cepheid.matching.values import decode, encode
 from cepheid.pattern.event import Event
 
 VERSION = 1
 
-_EVENTS = pa.schema(
-    [
-        ("type", pa.string()),
-        ("time", pa.int64()),
-        ("seq", pa.int64()),
-        ("end", pa.int64()),
-        ("late", pa.bool_()),
-        ("passed", pa.string()),  # bits of any number
-        ("order", pa.string()),
-        ("fields", pa.string()),
-    ]
-)
-_TAKEN = pa.struct(
-    [("position", pa.int32()), ("event", pa.int64()), ("index", pa.int64()), ("rank", pa.int64())]
-)
-_PAIR = pa.struct([("one", pa.int64()), ("two", pa.int64())])
-_RUNS = pa.schema(
-    [
-        ("partition", pa.int64()),
-        ("role", pa.string()),
-        ("start", pa.int64()),
-        ("state", pa.int64()),
-        ("taken", pa.list_(_TAKEN)),
-        ("counts", pa.list_(_PAIR)),
-        ("closed", pa.list_(pa.int64())),
-        ("blocked", pa.list_(pa.int64())),
-        ("marks", pa.list_(pa.struct([("part", pa.string()), ("taken", pa.int64())]))),
-        ("scopes", pa.list_(_PAIR)),
-        ("path", pa.list_(_PAIR)),
-        ("late", pa.bool_()),
-        ("weight", pa.string()),  # a whole number of any size
-    ]
-)
-_PARTITIONS = pa.schema([("key", pa.string()), ("state", pa.string())])
+_KEPT = pa.schema([("key", pa.string()), ("moment", pa.int64()), ("body", pa.string())])
+
+
+class Kept(NamedTuple):
+    """A partition as text: its key, when it must be looked at again, everything else."""
+
+    key: str
+    moment: int | None
+    body: str
 
 
 @dataclass
@@ -55,7 +32,7 @@ class EventTable:
     """Every event once; runs refer to them by number."""
 
     needed: frozenset[str] | None = None
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[list[Any]] = field(default_factory=list)
     numbers: dict[int, int] = field(default_factory=dict)
     kept: list[Event] = field(default_factory=list)  # keeps ids of Python objects valid while writing
 
@@ -66,121 +43,99 @@ class EventTable:
             self.rows.append(self._row(event))
         return self.numbers[id(event)]
 
-    def _row(self, event: Event) -> dict[str, Any]:
+    def _row(self, event: Event) -> list[Any]:
         fields = {k: v for k, v in event.fields.items() if self.needed is None or k in self.needed}
-        return {
-            "type": event.type,
-            "time": event.time,
-            "seq": event.seq,
-            "end": event.end,
-            "late": event.late,
-            "passed": None if event.passed is None else f"{event.passed:x}",
-            "order": dump(event.order),
-            "fields": dump(fields),
-        }
+        return [
+            event.type,
+            event.time,
+            event.seq,
+            event.end,
+            event.late,
+            event.passed,
+            event.rank,
+            encode(event.order),
+            encode(fields),
+        ]
 
 
-def events_table(events: EventTable) -> bytes:
-    """The events alone, for state that has no runs."""
-    return ipc(pa.Table.from_pylist(events.rows, _EVENTS))
+def events_text(events: EventTable) -> str:
+    return to_json(events.rows)
 
 
-def read_events(table: pa.Table | bytes) -> list[Event]:
-    if isinstance(table, bytes):
-        table = pa.ipc.open_stream(table).read_all()
+def to_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def read_events(rows: list[list[Any]]) -> list[Event]:
     return [
-        Event(
-            row["type"],
-            row["time"],
-            load(row["fields"]),
-            load(row["order"]),
-            row["seq"],
-            row["end"],
-            late=row["late"],
-            passed=None if row["passed"] is None else int(row["passed"], 16),
-        )
-        for row in table.to_pylist()
+        Event(kind, time, decode(fields), decode(order), seq, end, late=late, passed=passed, rank=rank)
+        for kind, time, seq, end, late, passed, rank, order, fields in rows
     ]
 
 
-def taken_row(taken: Taken, events: EventTable) -> dict[str, int]:
-    return {
-        "position": taken.position,
-        "event": events.number(taken.event),
-        "index": taken.index,
-        "rank": taken.rank,
-    }
+def taken_row(taken: Taken, events: EventTable) -> list[int]:
+    return [taken.position, events.number(taken.event), taken.index, taken.rank]
 
 
-def read_taken(row: dict[str, int], events: list[Event]) -> Taken:
-    return Taken(row["position"], events[row["event"]], row["index"], row["rank"])
+def read_taken(row: list[int], events: list[Event]) -> Taken:
+    position, event, index, rank = row
+    return Taken(position, events[event], index, rank)
 
 
-def run_row(run: Run, partition: int, role: str, events: EventTable) -> dict[str, Any]:
+def run_row(run: Run, events: EventTable) -> list[Any]:
     places = {id(t): i for i, t in enumerate(run.taken)}
-    return {
-        "partition": partition,
-        "role": role,
-        "start": run.start,
-        "state": run.state,
-        "taken": [taken_row(t, events) for t in run.taken],
-        "counts": _pairs(run.counts.items()),
-        "closed": sorted(run.closed),
-        "blocked": sorted(run.blocked),
-        "marks": [{"part": dump(part), "taken": places[id(t)]} for part, t in run.marks.items()],
-        "scopes": _pairs(run.scopes.items()),
-        "path": _pairs(run.path),
-        "late": run.late,
-        "weight": str(run.weight),
-    }
+    return [
+        run.start,
+        run.state,
+        [taken_row(t, events) for t in run.taken],
+        list(run.counts.items()),
+        sorted(run.closed),
+        sorted(run.blocked),
+        [[part, places[id(t)]] for part, t in run.marks.items()],
+        list(run.scopes.items()),
+        run.path,
+        run.late,
+        run.weight,
+    ]
 
 
-def read_run(row: dict[str, Any], events: list[Event], aliases: list[str | None]) -> Run:
-    taken = tuple(read_taken(t, events) for t in row["taken"])
+def read_run(row: list[Any], events: list[Event], aliases: list[str | None]) -> Run:
+    start, state, taken_rows, counts, closed, blocked, marks, scopes, path, late, weight = row
+    taken = tuple(read_taken(t, events) for t in taken_rows)
     binds: dict[str, tuple[Event, ...]] = {}
     for t in taken:
         alias = aliases[t.position]
         if alias is not None:
             binds[alias] = (*binds.get(alias, ()), t.event)
     return Run(
-        row["start"],
-        row["state"],
+        start,
+        state,
         taken,
         binds,
-        dict(_read_pairs(row["counts"])),
-        frozenset(row["closed"]),
-        frozenset(row["blocked"]),
-        {load(m["part"]): taken[m["taken"]] for m in row["marks"]},
-        dict(_read_pairs(row["scopes"])),
-        tuple(_read_pairs(row["path"])),
-        row["late"],
-        int(row["weight"]),
+        dict(counts),
+        frozenset(closed),
+        frozenset(blocked),
+        {_part(part): taken[at] for part, at in marks},
+        dict(scopes),
+        tuple((edge, index) for edge, index in path),
+        late,
+        weight,
     )
 
 
-def _pairs(items: Any) -> list[dict[str, int]]:
-    return [{"one": a, "two": b} for a, b in items]
+def _part(part: list[Any]) -> Any:
+    """A component as it was before JSON made lists of its tuples."""
+    return tuple(_part(p) if isinstance(p, list) else p for p in part)
 
 
-def _read_pairs(rows: list[dict[str, int]]) -> list[tuple[int, int]]:
-    return [(r["one"], r["two"]) for r in rows]
+def kept_table(rows: Iterable[Kept]) -> bytes:
+    columns = list(zip(*rows, strict=True)) or [(), (), ()]
+    return ipc(pa.table([pa.array(c, f.type) for c, f in zip(columns, _KEPT, strict=True)], schema=_KEPT))
 
 
-def pack(
-    fingerprint: str, events: EventTable, runs: list[dict[str, Any]], partitions: list[dict[str, Any]]
-) -> bytes:
-    """Three tables in one Arrow file."""
-    tables = {
-        "events": pa.Table.from_pylist(events.rows, _EVENTS),
-        "runs": pa.Table.from_pylist(runs, _RUNS),
-        "partitions": pa.Table.from_pylist(partitions, _PARTITIONS),
-    }
-    return pack_sections({name: ipc(table) for name, table in tables.items()}, fingerprint)
-
-
-def unpack(state: bytes, fingerprint: str) -> dict[str, pa.Table]:
-    sections = unpack_sections(state, fingerprint)
-    return {name: pa.ipc.open_stream(body).read_all() for name, body in sections.items()}
+def read_kept(body: bytes) -> list[Kept]:
+    table = pa.ipc.open_stream(body).read_all()
+    return [Kept(*row) for row in zip(*(c.to_pylist() for c in table.columns), strict=True)]
 
 
 def pack_sections(sections: dict[str, bytes], fingerprint: str) -> bytes:

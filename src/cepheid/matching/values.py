@@ -17,22 +17,22 @@ def dump(value: Any) -> str:
     >>> load(dump({"at": from_microseconds(5), "n": Decimal("1.10")}))["n"]
     Decimal('1.10')
     """
-    return json.dumps(_encode(value), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(encode(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def load(text: str) -> Any:
-    return _decode(json.loads(text))
+    return decode(json.loads(text))
 
 
-def _encode(value: Any) -> Any:
+def encode(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, list):
-        return [_encode(v) for v in value]
+        return [encode(v) for v in value]
     if isinstance(value, dict):
-        return {"$d": [[_encode(k), _encode(v)] for k, v in value.items()]}
+        return {"$d": [[encode(k), encode(v)] for k, v in value.items()]}
     if isinstance(value, tuple):
-        return {"$t": [_encode(v) for v in value]}
+        return {"$t": [encode(v) for v in value]}
     if isinstance(value, datetime):
         aware = value if value.tzinfo else value.replace(tzinfo=EPOCH.tzinfo)
         return {"$at": duration(aware - EPOCH)}
@@ -47,17 +47,17 @@ def _encode(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} cannot be kept in a snapshot")
 
 
-def _decode(value: Any) -> Any:
+def decode(value: Any) -> Any:
     if isinstance(value, list):
-        return [_decode(v) for v in value]
+        return [decode(v) for v in value]
     if not isinstance(value, dict):
         return value
     ((tag, inner),) = value.items()
     match tag:
         case "$d":
-            return {_decode(k): _decode(v) for k, v in inner}
+            return {decode(k): decode(v) for k, v in inner}
         case "$t":
-            return tuple(_decode(v) for v in inner)
+            return tuple(decode(v) for v in inner)
         case "$at":
             return from_microseconds(inner)
         case "$date":

@@ -19,6 +19,8 @@ class Event:
     end: int | None = None
     late: bool = field(default=False, kw_only=True)
     passed: int | None = field(default=None, kw_only=True)  # tests answered before the matcher, as bits
+    # Its number among the relevant events of its time, where a matcher does not see them all.
+    rank: int | None = field(default=None, kw_only=True)
 
     def place_in_order(self) -> tuple[Any, ...]:
         """Sorts events into the total order: time, order columns (null first), arrival."""

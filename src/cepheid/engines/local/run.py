@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from cepheid.engines.local.bad_rows import BadRow
+from cepheid.engines.local.bad_rows import BadRow, BadRows
 from cepheid.engines.local.frames import build_frame
+from cepheid.engines.local.reading import Progress
 from cepheid.engines.local.sources import Source, open_source
 from cepheid.engines.options import Options
 from cepheid.engines.program import Program, compile, declarations_of, partitioned, plain_type
 from cepheid.engines.rows import match_columns, side_columns
-from cepheid.engines.session import Found, Session
+from cepheid.engines.session import Counters, Found, Session
 from cepheid.errors import CepheidWarning, InputMistake
 from cepheid.explain.unseen import FieldsSeen
 from cepheid.matching.lifecycle import Listener
@@ -57,6 +58,22 @@ class Job:
         )
         self.session = Session(self.program, options.lateness, listener=listener)
         self.seen = FieldsSeen([s.plan for s in self.program], self.source.schema is not None)
+
+    @property
+    def counters(self) -> Counters:
+        return self.session.counters
+
+    @property
+    def last_time(self) -> int | None:
+        return self.session.last_time
+
+    @property
+    def bad(self) -> BadRows:
+        return self.source.bad
+
+    @property
+    def progress(self) -> Progress:
+        return self.source.progress
 
     def steps(self) -> Iterator[list[Found]]:
         """What is found, batch by batch."""

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from cepheid.engines.network import Network
 from cepheid.engines.session import Found
-from cepheid.engines.spark.layout import SEQUENCE, TIME
+from cepheid.engines.spark.layout import LETTER, SEQUENCE, TIME
 from cepheid.engines.spark.reading import read_events
 from cepheid.engines.spark.segments import Segments
 from cepheid.engines.spark.work import StreamWork
@@ -111,13 +111,14 @@ class Bucket:
         """Each row judged by the watermark; those on time wait, in the answer as rows."""
         found: list[Found] = []
         waits: list[bool] = []
-        for event in read_events(rows, self.work.work.layout):
+        letters = self._letters(rows)
+        for at, event in enumerate(read_events(rows, self.work.work.layout)):
             self.counts.events += 1
             self.last_time = event.time if self.last_time is None else max(self.last_time, event.time)
             before = (self.arrivals.late, self.arrivals.too_late)
             arrival = self.arrivals.feed(event)
             waits.append(before == (self.arrivals.late, self.arrivals.too_late))
-            if arrival.dead is not None:
+            if arrival.dead is not None and letters[at]:
                 row = {**event.fields, "reason": arrival.dead.reason}
                 found.append(Found("", "dead_letter", row))
             if arrival.late is not None:
@@ -125,6 +126,12 @@ class Bucket:
             found += self._matched(arrival.released, None)
         self.counts.late, self.counts.too_late = self.arrivals.late, self.arrivals.too_late
         return found, rows.filter(pa.array(waits, pa.bool_()))
+
+    def _letters(self, rows: pa.RecordBatch) -> list[bool]:
+        """Which rows leave a dead letter if they come too late. Of several units that want a row, one writes it."""
+        if not self.work.work.layout.has_letter:
+            return [True] * rows.num_rows
+        return list(rows.column(LETTER).to_pylist())
 
     def _matched(self, events: list[Event], watermark: int | None) -> list[Found]:
         if not events and watermark is None:
@@ -219,7 +226,7 @@ class Bucket:
             "too_late": self.counts.too_late,
             "matches": self.counts.matches,
             "waiting": self.arrivals.waiting,
-            "keys": len(self.network.entries()),
+            "keys": len(self.network),
             "segments": len(self.segments),
             "bytes_written": self.counts.bytes_written,
             "rebuilt": self.counts.rebuilt,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cepheid.engines.local.events import Columns
 
 # Prepared columns have names of their own, so that no name of the user's can clash with them or with each other.
-TIME, TYPE, SEQUENCE, END, NOW = "_t", "_y", "_s", "_e", "_now"
+TIME, TYPE, SEQUENCE, END, NOW, LETTER = "_t", "_y", "_s", "_e", "_now", "_d"
 BITS_A_COLUMN = 62
 
 
@@ -21,6 +21,9 @@ class Layout:
     fields: tuple[str, ...]  # the user's names of the columns _f0, _f1, ...
     with_time: bool  # is the time one of the fields an event needs?
     has_now: bool = False
+    has_letter: bool = (
+        False  # does a column say which rows leave a dead letter here, and not in another unit?
+    )
 
     def key_names(self) -> list[str]:
         return [f"_k{i}" for i in range(self.keys)]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 KIND, STREAM = "kind", "stream"
+EVIDENCE = "evidence"  # a payload of everything found in a stream, as text: `evidence.py`
 # Where a sum or a quotient of decimals has no scale of its own.
 _ANY_DECIMAL = pa.decimal128(38, 18)
 
@@ -73,6 +74,9 @@ class Answer:
     def wants(self, item: Found) -> bool:
         return any((p.kind, p.stream) == (item.kind, item.stream) for p in self.payloads)
 
+    def wants_evidence(self, stream: str) -> bool:
+        return any((p.kind, p.stream) == (EVIDENCE, stream) for p in self.payloads)
+
     def _body(self, row: Mapping[str, Any], payload: Payload) -> dict[str, Any]:
         return {name: _fitted(plain(row.get(name)), kind) for name, kind in payload.columns}
 
@@ -103,10 +107,10 @@ def match_payloads(unit: Unit, given: Input, late: bool, kinds: Iterable[str]) -
         for kind in kinds:
             if kind == "match":
                 columns = match_columns(planned, late)
-            elif kind == "timeout" and not planned.plan.pattern.timeouts:
-                continue
-            else:
+            elif kind == "pending" or (kind == "timeout" and planned.plan.pattern.timeouts):
                 columns = side_columns(unit.program, planned.name, kind)
+            else:
+                continue
             typed = [(name, spark_type(t, name, given, planned.name)) for name, t in columns]
             found.append(Payload(kind, planned.name, tuple(typed)))
     return found

@@ -15,7 +15,7 @@ import pyarrow as pa
 from cepheid.engines.spark import python_columns
 from cepheid.engines.spark.catalyst import Translated, to_test, to_value
 from cepheid.engines.spark.inputs import Input
-from cepheid.engines.spark.layout import BITS_A_COLUMN, END, NOW, SEQUENCE, TIME, TYPE, Layout
+from cepheid.engines.spark.layout import BITS_A_COLUMN, END, LETTER, NOW, SEQUENCE, TIME, TYPE, Layout
 from cepheid.engines.spark.units import Unit
 from cepheid.pattern.expr import Expr, Field, walk
 from cepheid.plan.event_tests import Answered, EventTest, distinct_tests
@@ -36,6 +36,7 @@ class Split:
     layout: Layout
     keeps_all_rows: bool  # neighbours count: rows that pass no test travel as positions
     whole_rows: bool  # every column travels along, and no row as a mere position
+    earlier: tuple[EventTest, ...] = ()  # what other units want: a dead letter is written once
 
     @property
     def closing_types(self) -> list[str]:
@@ -46,8 +47,9 @@ class Split:
         return [s.plan for s in self.unit.program]
 
 
-def split(unit: Unit, given: Input, *, whole_rows: bool = False) -> Split:
-    """`whole_rows`: every column travels along, for rows that show events as they came."""
+def split(unit: Unit, given: Input, *, whole_rows: bool = False, earlier: Sequence[Unit] = ()) -> Split:
+    """`whole_rows`: every column travels along, for rows that show events as they came. `earlier`: units that
+    see to the dead letters of the rows they want."""
     plans = [s.plan for s in unit.program]
     tests = distinct_tests(plans)
     fields = _as_events_have_them(given)
@@ -61,9 +63,11 @@ def split(unit: Unit, given: Input, *, whole_rows: bool = False) -> Split:
         tuple(n for n in names if n not in given.columns.times()),
         given.columns.time in names,
         has_now=not given.streaming and _needs_now(unit),
+        has_letter=given.streaming and whole_rows and bool(earlier),
     )
+    others = distinct_tests(s.plan for other in earlier for s in other.program)
     all_rows = any(p.sees_all_events for p in plans)
-    return Split(unit, given, answered, translated, layout, all_rows, whole_rows)
+    return Split(unit, given, answered, translated, layout, all_rows, whole_rows, others)
 
 
 def prepared(df: DataFrame, work: Split, now: int | None = None, end_type: str | None = None) -> DataFrame:
@@ -84,13 +88,16 @@ def prepared(df: DataFrame, work: Split, now: int | None = None, end_type: str |
     if work.given.columns.end is not None:
         columns.append(_instant(work.given, work.given.columns.end).alias(END))
     columns += [
-        _named(n).alias(o) for n, o in zip(work.given.columns.order, work.layout.order_names(), strict=True)
+        _sortable(n, work.given).alias(o)
+        for n, o in zip(work.given.columns.order, work.layout.order_names(), strict=True)
     ]
     columns += [
         _named(n).alias(f) for n, f in zip(work.layout.fields, work.layout.field_names(), strict=True)
     ]
     if work.layout.has_now:
         columns.append(F.col(NOW))
+    if work.layout.has_letter:
+        columns.append((~_wanted_by(work.earlier, work.given)).alias(LETTER))
     rows = df.select(*columns)
     if not work.given.streaming:
         rows = rows.withColumn(SEQUENCE, F.monotonically_increasing_id())
@@ -123,10 +130,19 @@ def _passes(test: EventTest, translated: Translated, given: Input) -> Column:
     return column if translated.column is None else column & translated.column
 
 
+def _wanted_by(tests: Sequence[EventTest], given: Input) -> Column:
+    fields = _as_events_have_them(given)
+    passes = [_passes(test, to_test(test.alpha, fields), given) for test in tests]
+    return reduce(lambda one, other: one | other, passes)
+
+
 def _wanted(work: Split) -> Column:
     from pyspark.sql import functions as F
 
     conditions = [F.col(name) != 0 for name in work.layout.bit_names()] + [F.col(TIME).isNull()]
+    # Never true, and not to be seen through: a filter that does not look at the time is moved below the watermark
+    # by Spark's optimizer, and then rows that nobody wants would not move the watermark.
+    conditions += [F.col(TIME) < F.lit(-(2**62)).cast("bigint")]
     if work.given.typed:
         conditions += [F.col(TYPE).isNull()]
     if work.closing_types:
@@ -163,6 +179,14 @@ def _named(name: str) -> Column:
     from pyspark.sql import functions as F
 
     return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _sortable(name: str, given: Input) -> Column:
+    """NaN is null, and null comes first; Spark would put NaN last."""
+    from pyspark.sql import functions as F
+
+    column = _named(name)
+    return F.when(~F.isnan(column), column) if pa.types.is_floating(given.kind(name)) else column
 
 
 # The time.

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pyarrow as pa
+
 from cepheid.engines.session import Found
 from cepheid.engines.spark.bucket import Bucket, read_head
 from cepheid.engines.spark.packing import unpack
@@ -42,17 +44,9 @@ def processor(work: StreamWork) -> Any:
             yield from self._step(key[0], [], None, timerValues)
 
         def _step(self, number: int, batches: list[Any], end: int | None, timer_values: Any) -> Iterator[Any]:
-            bucket = _bucket(work, number, self.store)
-            watermark_ms = timer_values.getCurrentWatermarkInMs()
-            watermark = watermark_ms * 1000 if watermark_ms > 0 else None  # 0: there is none yet
-            found = bucket.on_batch(batches, watermark, end, self.store)
-            self.store.wake(bucket.next_look(), watermark_ms)
-            _REMEMBERED[work.identity, number] = bucket
-            if work.work.answer.wants(metrics := Found("", "metrics", bucket.metrics())):
-                found.append(metrics)
-            bucket.counts.rebuilt = False
-            if found:
-                yield Row(body=ipc(_table(work, found)))
+            body = step(work, number, batches, end, timer_values.getCurrentWatermarkInMs(), self.store)
+            if body is not None:
+                yield Row(body=body)
 
         def close(self) -> None:
             pass
@@ -60,10 +54,28 @@ def processor(work: StreamWork) -> Any:
     return BucketProcessor()
 
 
-def _table(work: StreamWork, found: list[Found]) -> Any:
-    import pyarrow as pa
+def step(
+    work: StreamWork,
+    number: int,
+    batches: list[pa.RecordBatch],
+    end: int | None,
+    watermark_ms: int,
+    store: SparkStore,
+) -> bytes | None:
+    """One micro-batch of one bucket; the answer is what was found.
 
-    return pa.Table.from_batches([work.work.answer.batch(found)])
+    A function of this module and not of the class, which travels to the worker with copies of what it refers to:
+    the memory must be this module's own.
+    """
+    bucket = _bucket(work, number, store)
+    watermark = watermark_ms * 1000 if watermark_ms > 0 else None  # 0: there is none yet
+    found = bucket.on_batch(batches, watermark, end, store)
+    store.wake(bucket.next_look(), watermark_ms)
+    _REMEMBERED[work.identity, number] = bucket
+    if work.work.answer.wants(metrics := Found("", "metrics", bucket.metrics())):
+        found.append(metrics)
+    bucket.counts.rebuilt = False
+    return ipc(pa.Table.from_batches([work.work.answer.batch(found)])) if found else None
 
 
 def _bucket(work: StreamWork, number: int, store: SparkStore) -> Bucket:

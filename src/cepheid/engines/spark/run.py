@@ -15,6 +15,8 @@ from cepheid.engines.local.run import Results
 from cepheid.engines.options import Options, make_options
 from cepheid.engines.program import Program
 from cepheid.engines.spark.batch import found_in
+from cepheid.engines.spark.cascade import apart, cascade_of, why_not
+from cepheid.engines.spark.cascade_joins import found_by_joins
 from cepheid.engines.spark.inputs import Input, plan_input
 from cepheid.engines.spark.output import Answer, Payload, match_payloads
 from cepheid.engines.spark.prepare import prepared, split
@@ -28,6 +30,7 @@ from cepheid.time.lateness import Lateness
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_WHOLE = ("dead_letter", "timeout", "pending")  # findings that show events as they came
 BUCKETS = 32  # unless the user says otherwise; fixed by a checkpoint
 
 
@@ -42,7 +45,7 @@ class SparkJob:
 
     @property
     def lateness(self) -> Lateness:
-        return self.options.lateness or Lateness()
+        return self.options.lateness or Lateness(policy=self.options.policy)
 
     def answer(self, streams: Iterable[str], kinds: Iterable[str]) -> Answer:
         """The table of what is asked for."""
@@ -68,13 +71,17 @@ class SparkJob:
         """All findings the answer has a place for."""
         names = {p.stream for p in answer.payloads if p.stream}
         program = narrowed(self.program, names or [s.name for s in self.program])
-        tables = [self._unit_table(unit, answer) for unit in units_of(program)]
+        units = [part for unit in units_of(program) for part in apart(unit, self.given)]
+        tables = [self._unit_table(unit, answer, units[:i]) for i, unit in enumerate(units)]
         return reduce(lambda one, other: one.unionByName(other), tables)
 
-    def _unit_table(self, unit: Unit, answer: Answer) -> DataFrame:
-        whole = any(p.kind == "dead_letter" for p in answer.payloads)
-        work = split(unit, self.given, whole_rows=whole)
+    def _unit_table(self, unit: Unit, answer: Answer, earlier: list[Unit]) -> DataFrame:
+        whole = any(p.kind in _WHOLE for p in answer.payloads)
+        cascade = cascade_of(unit, self.given)
+        work = cascade.work if cascade else split(unit, self.given, whole_rows=whole, earlier=earlier)
         plain = Work(unit.program, work.answered, work.layout, answer, self.lateness.threshold)
+        if cascade is not None:
+            return found_by_joins(self.df, cascade, plain)
         if not self.given.streaming:
             return found_in(prepared(self.df, work, self.options.now), plain)
         rows = prepared(self.df, work, end_type=self.options.end_type)
@@ -98,14 +105,13 @@ def plan_job(query: object, df: DataFrame, options: Options) -> SparkJob:
         return SparkJob(df, program, given, options)
     check_state_store(df)
     _refuse_batch_options(options)
-    disorder = None if options.lateness is None else options.lateness.disorder
-    return SparkJob(with_watermark(df, given, disorder), program, given, options)
+    return SparkJob(with_watermark(df, given, options.disorder), program, given, options)
 
 
 def run_spark(query: object, df: DataFrame, options: Options) -> Results:
     """Every stream of a program: lazy DataFrames by name."""
     job = plan_job(query, df, options)
-    warn_of_one_partition(job.program)
+    warn_of_one_partition(job.program, job.given)
     names = [s.name for s in job.program.declarations.streams]
     results = Results({name: job.frame(name) for name in names})
     if not job.given.streaming:
@@ -119,7 +125,7 @@ def match_spark(query: object, df: DataFrame, stream: str | None, options: Optio
     """The matches of one stream: the named one, or the last of the text."""
     job = plan_job(query, df, options)
     name = job.program[stream].name if stream is not None else job.program.last.name
-    warn_of_one_partition(narrowed(job.program, [name]))
+    warn_of_one_partition(narrowed(job.program, [name]), job.given)
     return job.frame(name)
 
 
@@ -129,17 +135,20 @@ def detect(query: object, *, stream: str | None = None, **options: Any) -> Calla
     return lambda df: match_spark(query, df, stream, settings)
 
 
-def warn_of_one_partition(program: Program) -> None:
+def warn_of_one_partition(program: Program, given: Input) -> None:
+    """Not of what joins can match."""
     for unit in units_of(program):
-        if not unit.key:
-            warnings.warn(one_partition(unit), CepheidWarning, stacklevel=4)
+        for part in apart(unit, given):
+            if not part.key and (why := why_not(part, given)):
+                warnings.warn(one_partition(part, why), CepheidWarning, stacklevel=4)
 
 
-def one_partition(unit: Unit) -> str:
+def one_partition(unit: Unit, why: str) -> str:
+    """`why`: what stands in the way of joins."""
     names = ", ".join(f"`{name}`" for name in unit.names)
     return (
-        f"{names}: no key, so the whole input is matched as one partition, by one core; "
-        "add `partition by`, or tie the steps together by the equality of a field"
+        f"{names}: no key, so the whole input is matched as one partition, by one core "
+        f"(not by joins: {why}); add `partition by`, or tie the steps together by the equality of a field"
     )
 
 

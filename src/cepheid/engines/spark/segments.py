@@ -7,12 +7,12 @@ that is gone leaves a mark until no older segment holds it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cepheid.engines.network import Entry, Network
-from cepheid.matching.snapshot import pack_sections, unpack_sections
-from cepheid.matching.values import dump, load
+from cepheid.matching.snapshot import Kept, kept_table, pack_sections, read_kept, to_json, unpack_sections
 
 _FORMAT = "cepheid segment 1"
 
@@ -33,6 +33,7 @@ class Segments:
         self.members: dict[int, set[Entry]] = {}  # the keys whose latest state a segment holds
         self.stale: dict[int, set[Entry]] = {}  # the keys that a segment holds an earlier state of
         self.gone: dict[int, set[Entry]] = {}  # the marks a segment holds
+        self.warm: dict[Entry, Kept] = {}  # what the last commit wrote
 
     def __len__(self) -> int:
         return len(self.members)
@@ -40,16 +41,17 @@ class Segments:
     def load(self, stored: Iterable[tuple[int, bytes]], network: Network) -> None:
         """Rebuild a network from its segments."""
         for number, body in sorted(stored):
-            sections = unpack_sections(body, _FORMAT)
-            gone = {_entry(row) for row in load(sections["gone"].decode())}
+            state, gone = _read(body)
             network.forget(gone)
-            self._settle(number, set(network.absorb(sections["state"])), gone)
+            network.absorb(state)
+            self._settle(number, set(state), gone)
         network.take_touched()
 
     def commit(self, network: Network, touched: Iterable[Entry]) -> Writes:
         """Write what changed, together with the segments that are not much bigger."""
         changed = set(touched)
-        alive = {e for e in changed if network.holds(e)}
+        state = network.kept(changed)
+        alive = set(state)
         gone = {e for e in changed - alive if e in self.home}
         if not alive and not gone:
             return Writes()
@@ -64,7 +66,14 @@ class Segments:
         if not alive and not gone:
             return Writes(delete=merged)
         self._settle(number, alive, gone)
-        return Writes({number: self._body(network, alive, gone)}, merged)
+        body = _body({**network.kept(alive - state.keys()), **state}, gone)
+        self._cool(network, changed, state)
+        return Writes({number: body}, merged)
+
+    def _cool(self, network: Network, changed: set[Entry], state: dict[Entry, Kept]) -> None:
+        """Keys that changed last time and not now go back to text: open runs of idle keys take little room."""
+        network.absorb({entry: kept for entry, kept in self.warm.items() if entry not in changed})
+        self.warm = state
 
     def _not_much_bigger(self, size: int) -> list[int]:
         """The newest segments, as long as each is at most twice what is written anyway."""
@@ -92,16 +101,21 @@ class Segments:
                 self.members[before].discard(entry)
                 self.stale[before].add(entry)
 
-    def _body(self, network: Network, alive: set[Entry], gone: set[Entry]) -> bytes:
-        sections = {
-            "state": network.snapshot_of(sorted(alive, key=repr)),
-            "gone": dump([[name, key] for name, key in sorted(gone, key=repr)]).encode(),
-        }
-        return pack_sections(sections, _FORMAT)
+
+def _body(state: dict[Entry, Kept], gone: set[Entry]) -> bytes:
+    streams: dict[str, list[Kept]] = {}
+    for (name, _), kept in sorted(state.items()):
+        streams.setdefault(name, []).append(kept)
+    sections = {f"state {name}": kept_table(rows) for name, rows in streams.items()}
+    return pack_sections({**sections, "gone": to_json(sorted(gone)).encode()}, _FORMAT)
 
 
-def _entry(row: list[object]) -> Entry:
-    name, key = row
-    assert isinstance(name, str)
-    assert isinstance(key, tuple)
-    return name, key
+def _read(body: bytes) -> tuple[dict[Entry, Kept], set[Entry]]:
+    sections = unpack_sections(body, _FORMAT)
+    gone = {(name, key) for name, key in json.loads(sections.pop("gone"))}
+    state = {
+        (section.removeprefix("state "), kept.key): kept
+        for section, rows in sections.items()
+        for kept in read_kept(rows)
+    }
+    return state, gone

@@ -58,12 +58,14 @@ def start_session(
     remote: str | None = None,
     config: Mapping[str, str] | None = None,
     quiet: bool = True,
+    silent: bool = False,
     tell: Tell | None = None,
 ) -> SparkSession:
     """The session that is already there, as it is; else a new one, set up so that jobs of Cepheid run on it.
 
     `start_session(cores=2)` runs here, `start_session(remote="sc://host")` over Spark Connect. What `config` says
-    goes before what is set here. `tell` hears in one line what was not as expected.
+    goes before what is set here. `quiet` logs errors alone; `silent` not even those, for programs that say in their
+    own words what a job failed by. `tell` hears in one line what was not as expected.
     """
     _refuse_two_places(cores, master, remote)
     say = tell or _nobody
@@ -76,7 +78,8 @@ def start_session(
             say("Using the Spark session that is already there, with its own settings.")
         return session
     _use_this_python()
-    session = _start(app, _master(cores, master), remote, config or {}, quiet, say)
+    level = ("off" if silent else "error") if quiet else None
+    session = _start(app, _master(cores, master), remote, config or {}, level, say)
     if _PARTITIONS not in (config or {}):
         _use_few_partitions(session)
     return session
@@ -122,7 +125,7 @@ def _master(cores: int | None, master: str | None) -> str | None:
 
 
 def _start(
-    app: str, master: str | None, remote: str | None, config: Mapping[str, str], quiet: bool, say: Tell
+    app: str, master: str | None, remote: str | None, config: Mapping[str, str], level: str | None, say: Tell
 ) -> SparkSession:
     from pyspark.sql import SparkSession
 
@@ -134,7 +137,7 @@ def _start(
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit has started Java, and logs as it was told
         return SparkSession.builder.config(map=settings | here | dict(config)).getOrCreate()
     use_java(say)
-    with _quiet_launch(quiet) as more, warnings.catch_warnings():
+    with _quiet_launch(level) as more, warnings.catch_warnings():
         # A Connect server of our own takes these and starts; a session of it is then told them again, in vain.
         warnings.filterwarnings("ignore", r"Failed to set spark\.ui\.", UserWarning)
         return SparkSession.builder.config(map=settings | here | more | dict(config)).getOrCreate()
@@ -160,16 +163,16 @@ def _use_few_partitions(session: SparkSession) -> None:
 # WARN before there is a session to be told otherwise. PythonGatewayServer is where Spark looks for the level of a
 # Python session: where it is not the root's, Spark changes that and says so.
 _LOG4J = """\
-# Written by cepheid: errors only.
-rootLogger.level = error
+# Written by cepheid.
+rootLogger.level = {level}
 rootLogger.appenderRef.stderr.ref = console
 appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
+appender.console.layout.pattern = %d{{yy/MM/dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
 logger.python.name = org.apache.spark.api.python.PythonGatewayServer
-logger.python.level = error
+logger.python.level = {level}
 """
 
 # What no log settings reach: Java's own lines about flags that Spark gives it, and what the worker that looks at
@@ -188,13 +191,16 @@ fi
 
 
 @contextmanager
-def _quiet_launch(quiet: bool) -> Iterator[dict[str, Any]]:
-    """Spark finds our settings of its log while it starts; yields those that go with the others."""
+def _quiet_launch(level: str | None) -> Iterator[dict[str, Any]]:
+    """Spark finds our settings of its log while it starts; yields those that go with the others.
+
+    `level` is the least that is logged; None leaves all as it is.
+    """
     before = dict(os.environ)
-    changed = _quiet_environment() if quiet else {}
+    changed = _quiet_environment(level) if level else {}
     os.environ.update(changed)
     try:
-        yield {"spark.ui.showConsoleProgress": "false"} if quiet else {}
+        yield {"spark.ui.showConsoleProgress": "false"} if level else {}
     finally:
         for name in changed:
             os.environ.pop(name)
@@ -202,8 +208,9 @@ def _quiet_launch(quiet: bool) -> Iterator[dict[str, Any]]:
                 os.environ[name] = before[name]
 
 
-def _quiet_environment() -> dict[str, str]:
-    ours = _kept("spark-conf", {"log4j2.properties": _LOG4J, "spark-env.sh": _SPARK_ENV})
+def _quiet_environment(level: str) -> dict[str, str]:
+    log4j = _LOG4J.format(level=level)
+    ours = _kept("spark-conf", {"log4j2.properties": log4j, "spark-env.sh": _SPARK_ENV})
     theirs = _conf_folder()
     if not theirs.is_dir():
         return {"SPARK_CONF_DIR": str(ours)}

@@ -9,6 +9,7 @@ from cepheid.engines.network import Network
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.rows import RowMaker, pending_row, timeout_row
 from cepheid.engines.session import Found, limits_of
+from cepheid.engines.spark.evidence import evidence
 from cepheid.engines.spark.layout import Layout
 from cepheid.engines.spark.output import Answer
 from cepheid.matching.found import Findings
@@ -62,10 +63,11 @@ class Work:
                 row = self.rows[name].row(match)
                 if self.late_memory and planned.stream.outputs is None:
                     row["late"] = match.late
-                items.append(Found(name, "match", row))
+                items.append(Found(name, "match", row, match))
             items += [Found(name, "timeout", timeout_row(planned, t)) for t in finding.timeouts]
             items += [Found(name, "pending", pending_row(planned, p)) for p in finding.pending]
-        return [item for item in items if self.answer.wants(item)]
+        wanted = [item for item in items if self.answer.wants(item)]
+        return wanted + [evidence(item) for item in items if self.answer.wants_evidence(item.stream)]
 
 
 @dataclass(frozen=True)

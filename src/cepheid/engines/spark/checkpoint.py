@@ -1,0 +1,94 @@
+"""What a checkpoint was started with, kept beside Spark's own files, so that a restart is checked on the driver."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from cepheid.engines.spark.bucket import STATE_VERSION
+from cepheid.engines.spark.run import BUCKETS, SparkJob
+from cepheid.engines.spark.units import units_of
+from cepheid.errors import SnapshotMistake
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FOLDER = "cepheid"
+
+
+@dataclass(frozen=True)
+class Start:
+    """What must be the same at every restart."""
+
+    version: int
+    buckets: int
+    program: str
+    dead_letters: bool  # then whole events are kept in the state
+    idle_after: bool  # then the heartbeat is one of the query's sources
+
+
+def start_of(job: SparkJob, dead_letters: bool, idle_after: bool) -> Start:
+    keyed = any(unit.key for unit in units_of(job.program))
+    buckets = (job.options.buckets or BUCKETS) if keyed else 1
+    return Start(STATE_VERSION, buckets, str(job.program), dead_letters, idle_after)
+
+
+def check_checkpoint(spark: SparkSession, path: str, now: Start) -> None:
+    """Refuse a checkpoint of another set-up; mark one that is new."""
+    before = _read(spark, path)
+    if before is None:
+        _write(spark, path, now)
+    else:
+        _check(before, now)
+
+
+def _check(before: Mapping[str, Any], now: Start) -> None:
+    """In the words of `bucket.check_head`, which looks at the state itself."""
+    if before["version"] != now.version:
+        raise SnapshotMistake(
+            f"the checkpoint holds state of version {before['version']}, this program reads version {now.version}",
+            code="state_version",
+            hint="go on with the release that wrote it, or start with a new checkpoint",
+        )
+    if before["buckets"] != now.buckets:
+        raise SnapshotMistake(
+            f"the checkpoint was started with buckets={before['buckets']}, now it is {now.buckets}",
+            code="buckets_changed",
+            hint=f"say buckets={before['buckets']}, or start with a new checkpoint",
+        )
+    if before["program"] != now.program:
+        raise SnapshotMistake(
+            "the checkpoint belongs to another program",
+            code="other_program",
+            hint="a changed pattern cannot go on from the old one's runs: start with a new checkpoint",
+        )
+    for option, value in (("dead_letters", now.dead_letters), ("idle_after", now.idle_after)):
+        if before[option] != value:
+            was = "without" if value else "with"
+            raise SnapshotMistake(
+                f"the checkpoint was started {was} `{option}`",
+                code=f"{option}_changed",
+                hint=f"go on {was} it, or start with a new checkpoint",
+            )
+
+
+def _read(spark: SparkSession, path: str) -> Mapping[str, Any] | None:
+    from pyspark.errors import AnalysisException
+
+    try:
+        rows = spark.read.text(f"{path}/{FOLDER}").collect()
+    except AnalysisException as problem:
+        if problem.getCondition() == "PATH_NOT_FOUND":
+            return None
+        raise
+    # No row: the very first start died while it wrote, and no query has run.
+    return dict(json.loads(rows[0][0])) if rows else None
+
+
+def _write(spark: SparkSession, path: str, start: Start) -> None:
+    """By Spark's own writer: any file system, over Connect too."""
+    text = json.dumps(asdict(start))
+    lines = spark.createDataFrame([(text,)], "value string").coalesce(1)
+    lines.write.mode("overwrite").text(f"{path}/{FOLDER}")

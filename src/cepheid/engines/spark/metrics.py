@@ -1,0 +1,80 @@
+"""Sums over a micro-batch, for listeners of the query: Spark hands them on as the observed metrics `cepheid`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cepheid.engines.spark.output import KIND, STREAM, Answer
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+OBSERVED = "cepheid"
+SUMS = ("events", "late", "too_late", "bytes_written", "waiting", "keys")
+_FOUND = {"match": "matches", "timeout": "timeouts", "dead_letter": "dead_letters"}
+
+
+@dataclass(frozen=True)
+class BucketState:
+    """What a bucket held at the end of a micro-batch in which it had work."""
+
+    bucket: int
+    keys: int
+    waiting: int
+
+
+def observed(table: DataFrame, answer: Answer) -> DataFrame:
+    """The table, watched as it goes by: Spark counts while it writes, there is no second pass."""
+    from pyspark.sql import functions as F
+
+    number = next(i for i, p in enumerate(answer.payloads) if p.kind == "metrics")
+    row = F.col(f"_p{number}")
+    sums = [F.coalesce(F.sum(row.getField(name)), F.lit(0)).alias(name) for name in SUMS]
+    rebuilt = F.coalesce(F.sum(row.getField("rebuilt").cast("int")), F.lit(0)).alias("rebuilt")
+    return table.observe(OBSERVED, *sums, rebuilt, *_counts(answer), _buckets(row))
+
+
+def _counts(answer: Answer) -> list[Column]:
+    """How many matches, timeouts, dead letters, and how many of them each stream has."""
+    from pyspark.sql import functions as F
+
+    kinds = dict.fromkeys(p.kind for p in answer.payloads if p.kind in _FOUND)
+    totals = [_count(F.col(KIND) == kind).alias(_FOUND[kind]) for kind in kinds]
+    by_stream = [
+        _count((F.col(KIND) == p.kind) & (F.col(STREAM) == p.stream)).alias(f"{_FOUND[p.kind]}.{p.stream}")
+        for p in answer.payloads
+        if p.stream
+    ]
+    return totals + by_stream
+
+
+def _count(condition: Column) -> Column:
+    from pyspark.sql import functions as F
+
+    return F.count(F.when(condition, F.lit(1)))
+
+
+def _buckets(row: Column) -> Column:
+    """As text, because listeners over Connect are given flat rows only."""
+    from pyspark.sql import functions as F
+
+    parts = [row.getField(name).cast("string") for name in ("bucket", "keys", "waiting")]
+    one = F.when(F.col(KIND) == "metrics", F.concat_ws(":", *parts))
+    return F.array_join(F.collect_list(one), " ").alias("buckets")
+
+
+def observed_in(progress: Any) -> dict[str, Any] | None:
+    """The sums in a query's progress; None if the query is none of ours."""
+    row = progress.observedMetrics.get(OBSERVED)
+    return None if row is None else row.asDict()
+
+
+def bucket_states(sums: Mapping[str, Any]) -> list[BucketState]:
+    """The buckets that had work, and what they hold.
+
+    >>> bucket_states({"buckets": "3:10:2"})
+    [BucketState(bucket=3, keys=10, waiting=2)]
+    """
+    return [BucketState(*map(int, part.split(":"))) for part in (sums["buckets"] or "").split()]
