@@ -482,6 +482,21 @@ def test_a_progress_bar_where_stderr_is_a_terminal(folder: Path, monkeypatch: py
     assert "100%" in screen.getvalue()
 
 
+def test_something_moves_while_spark_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with summary.waiting("starting Spark"):
+        pass
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    with summary.waiting("starting Spark", wanted=False):
+        pass
+    assert screen.getvalue() == ""
+    with summary.waiting("starting Spark"):
+        pass
+    assert "starting Spark" in screen.getvalue()
+
+
 # --- as a process -------------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,7 +69,7 @@ def test_nothing_to_warn_about(found: Results) -> None:
 
 
 def test_the_command_shows_tables_and_writes_a_report(tmp_path: Path) -> None:
-    result = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "new")])
+    result = CliRunner().invoke(main, ["demo", "--engine", "local", "--out", str(tmp_path / "new")])
     assert result.exit_code == 0, result.output
     for stream, count in {
         "AccountTakeover": 3,
@@ -78,3 +82,26 @@ def test_the_command_shows_tables_and_writes_a_report(tmp_path: Path) -> None:
     path = tmp_path / "new" / "cepheid-demo.html"
     assert f"report: {path}" in result.stdout
     assert "A day of card payments" in path.read_text()
+
+
+@pytest.mark.spark
+def test_the_command_shows_the_same_on_spark(tmp_path: Path) -> None:
+    """As a process of its own, so that what Java writes is heard too."""
+    pytest.importorskip("pyspark", reason="needs the extra spark")
+    shown = {engine: _demo(engine, tmp_path / engine) for engine in ("local", "spark")}
+    assert _without_times(shown["spark"].stdout) == _without_times(shown["local"].stdout)
+    assert shown["spark"].stderr == ""
+    pages = {engine: (tmp_path / engine / "cepheid-demo.html").read_text() for engine in shown}
+    assert "tries +18s LoginFailed(" in pages["spark"]
+    assert pages["spark"].count("<circle") == pages["local"].count("<circle") > 20
+
+
+def _demo(engine: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cepheid", "demo", "--engine", engine, "--out", str(folder)]
+    env = {**os.environ, "PYTHONPATH": str(Path(cepheid.__file__).parents[1])}
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=True, env=env)
+
+
+def _without_times(text: str) -> str:
+    """Without what may differ: how long it took, and where the report is."""
+    return re.sub(r" in \d.*|^report: .*", "", text, flags=re.MULTILINE)

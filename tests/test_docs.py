@@ -17,7 +17,7 @@ from cepheid.testing.scenarios import load_scenarios
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = documents(ROOT)
 RUN = {"python", "cep", "console", "matches"}
-SHOWN = {"sh", "json", "csv", "mermaid"}  # json and csv only as files that other examples read
+SHOWN = {"sh", "json", "csv", "mermaid", "py"}  # json, csv and py only as files that other examples use
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)

@@ -43,6 +43,7 @@ _HOMES = {
     "last": "cepheid.pattern.conditions",
     "count": "cepheid.pattern.conditions",
     "detect": "cepheid.engines.spark.run",
+    "explain_spark": "cepheid.engines.spark.explaining",
     "write_stream": "cepheid.engines.spark.writing",
     "ParquetSink": "cepheid.engines.spark.sinks",
     "KafkaSink": "cepheid.engines.spark.sinks",

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
+import cepheid
 from cepheid.cli import main
 from cepheid.cli.streaming import trigger_of
 from cepheid.engines.local.events import Columns
@@ -106,6 +107,20 @@ def test_json_of_one_stream(folder: Path) -> None:
     result = on_spark("q.cep", "events.jsonl", "--stream", "Pair", "--format", "json", "--quiet")
     assert objects(result.stdout) == PAIRS
     assert result.stderr == ""
+
+
+def test_joins_and_one_partition_give_the_same_rows_and_advice(folder: Path) -> None:
+    """Patterns without a key: the first is matched by joins, the second by one core."""
+    write_lines("events.jsonl", [{**e, "j": e["k"].upper() if e["type"] == "A" else e["k"]} for e in EVENTS])
+    Path("q.cep").write_text(
+        "stream Tied = A as a -> B[k == lower(a.j) and j == a.k] as b .within(10s) .emit(v: b.v)\n"
+        "stream Loose = A as a -> first B[v > a.v] as b .within(10s) .emit(v: b.v)\n"
+    )
+    here, there = run("q.cep", "events.jsonl", "--report", "1.html"), on_spark("q.cep", "events.jsonl")
+    assert there.stdout == here.stdout
+    assert "Tied  2 matches" in there.stdout
+    assert "warning: `Loose`: no key" in there.stderr
+    assert "`Tied`" not in there.stderr
 
 
 def test_spark_writes_a_directory_for_each_stream(folder: Path) -> None:
@@ -226,7 +241,6 @@ def test_an_error_of_a_task_is_one_message(folder: Path) -> None:
         (["-"], "Spark cannot read standard input"),
         (["events.jsonl", "--format", "nonsense"], "Spark knows no format `nonsense`"),
         (["topic", "--format", "kafka"], "Spark has no Kafka connector"),
-        (["events.jsonl", "--time", "at"], "there is no time column `at`"),
     ],
 )
 def test_sources_that_cannot_be_read(folder: Path, args: list[str], said: str) -> None:
@@ -260,6 +274,11 @@ def test_options_that_do_not_go_together(folder: Path, args: list[str], said: st
 def test_spark_options_are_for_spark(folder: Path) -> None:
     assert "--streaming is for --engine spark" in run("q.cep", "events.jsonl", "--streaming").stderr
     assert "'kafka' is not one of" in run("q.cep", "events.jsonl", "--format", "kafka").stderr
+
+
+def test_a_time_column_that_is_not_there(folder: Path) -> None:
+    result = on_spark("-e", "A as a", "events.jsonl", "--time", "at")
+    assert (result.exit_code, "there is no time column `at`" in result.stderr) == (1, True)
 
 
 def test_kafka_has_the_declared_columns(spark: SparkSession) -> None:
@@ -327,6 +346,9 @@ def test_a_stream_as_tables_and_as_files(folder: Path) -> None:
     shown = on_spark(*args)
     assert shown.exit_code == 0, shown.output
     assert "Pair  2 matches" in shown.stdout
+    lines = [a if a != "checkpoint" else "third" for a in args]
+    assert on_spark(*lines, "--out", "text", "--format", "csv").exit_code == 0
+    assert "x,5," in "".join(p.read_text() for p in Path("text/Pair").glob("batch=*/*.csv"))
     stored = on_spark(
         *[a.replace("checkpoint", "other") if a == "checkpoint" else a for a in args], "--out", "found"
     )
@@ -344,3 +366,145 @@ def test_a_file_is_no_stream(folder: Path) -> None:
     result = on_spark("q.cep", "events.jsonl", *STREAMED)
     assert result.exit_code == 1
     assert "a stream of files is a directory" in result.stderr
+
+
+# --- explain ------------------------------------------------------------------------------------------------
+
+
+def test_explain_by_key(spark: SparkSession) -> None:
+    df = spark.createDataFrame([], "type string, time timestamp, v bigint, k string, note string")
+    query = """
+        stream Pair = A[v > 2 and v % 2 == 0] as a -> B[v > a.v] as b .within(10s) .partition_by(k) .emit(v: b.v)
+    """
+    assert (
+        cepheid.explain_spark(query, df)
+        == """\
+stream Pair
+===========
+
+runs
+  by key: k; a key is matched by one task, key after key
+
+Spark tests each event by itself
+  A  v > 2 and v % 2 == 0
+  B  its type alone
+
+Spark moves
+  rows     those that pass a test
+  columns  time, type, v, k; not note
+  by       k
+
+the matcher, in Python, looks at several events
+  Pair  a  -
+  Pair  b  v > a.v
+"""
+    )
+
+
+JOINED = """\
+2 groups of streams; Spark reads the events once for each.
+
+
+stream Tied
+===========
+
+runs
+  as joins: there is no key, but an equality ties each step to one before it
+    start  a
+    join   b  on k == a.j, in 10s
+  the matcher then looks at each tuple of events by itself
+
+Spark tests each event by itself
+  A  its type alone
+  B  its type alone
+
+Spark moves
+  rows     those that pass a test
+  columns  time, type, v, k, j
+  by       time, to number the events of one time, then by what joins them
+
+the matcher, in Python, looks at several events
+  Tied  a  -
+  Tied  b  k == a.j
+
+
+stream Loose
+============
+
+runs
+  as one partition, by one core: there is no key
+  not as joins: an arrow is not `any`
+  ! add `partition by`, or tie the steps together by the equality of a field
+
+Spark tests each event by itself
+  A  its type alone
+  B  its type alone
+
+Spark moves
+  rows     all, because neighbours count; those that pass no test without their values
+  columns  time, type, v; not k, j
+  by       nothing: to one task
+
+the matcher, in Python, looks at several events
+  Loose  a  -
+  Loose  b  v > a.v
+"""
+
+
+def test_explain_joins_and_one_partition(spark: SparkSession) -> None:
+    df = spark.createDataFrame([], "type string, time timestamp, v bigint, k string, j string")
+    query = """
+        stream Tied = A as a -> B[k == a.j] as b .within(10s) .emit(v: b.v)
+        stream Loose = A as a -> next B[v > a.v] as b .emit(v: b.v)
+    """
+    assert cepheid.explain_spark(query, df) == JOINED
+
+
+STREAMED_PLAN = """\
+stream S
+========
+
+runs
+  by key: k, in 8 buckets, each with its state in one task
+
+Spark tests each event by itself
+  A  v > 1 and v < 10
+  B  its type alone
+
+left to Python, where Spark's tests hold
+  A  regexp_like(name, "^a.*b")
+
+Spark moves
+  rows     those that pass a test
+  columns  time, type, v, k, name
+  by       k
+
+the matcher, in Python, looks at several events
+  S  a  -
+  S  b  -
+"""
+
+
+def test_explain_of_a_stream_and_of_what_is_left_to_python(spark: SparkSession) -> None:
+    rate = spark.readStream.format("rate").load()
+    columns = ("timestamp as time", "'A' as type", "value as v", "'x' as k", "'n' as name")
+    query = """
+        stream S = A[v > 1 and regexp_like(name, "^a.*b") and v < 10] as a -> B as b
+            .within(10s) .partition_by(k)
+    """
+    shown = cepheid.explain_spark(query, rate.selectExpr(*columns), disorder="1s", buckets=8)
+    assert shown == STREAMED_PLAN
+
+
+def test_explain_on_the_command_line(folder: Path) -> None:
+    shown = CliRunner().invoke(main, ["explain", "q.cep", "--engine", "spark"])
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.startswith("streams Pair, Alone\n===================\n\nruns\n  by key: k;")
+    assert "the time of the last event" in shown.stdout
+    by_events = CliRunner().invoke(
+        main, ["explain", "q.cep", "--engine", "spark", "--schema", "events.jsonl", "--stream", "Pair"]
+    )
+    assert by_events.stdout.startswith("stream Pair\n")
+    Path("q.cep").write_text("stream S = C as c")
+    unknown = CliRunner().invoke(main, ["explain", "q.cep", "--engine", "spark"])
+    assert "declare the events, or name some with --schema" in unknown.stderr

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -13,10 +13,12 @@ import pyarrow as pa
 import pytest
 from bundle import END, Bundle
 from streaming import read_stream, run_to_end, write_batches
-from test_scenarios_batch import BUNDLES, Rows, by_reference, collected, compared, wanted_streams
+from test_scenarios_batch import BUNDLES, Rows, by_reference, compared, wanted_streams
 
 from cepheid.engines.options import make_options
-from cepheid.engines.spark.run import plan_job
+from cepheid.engines.spark.evidence import evidence_payload, found_by
+from cepheid.engines.spark.output import Answer
+from cepheid.engines.spark.run import SparkJob, plan_job
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
 
@@ -58,8 +60,24 @@ def by_stream(spark: Any, bundle: Bundle, cut: Cut, disorder: str, folder: Path)
     write_batches(folder / "in", [*batches, end])
     options = make_options(order=(*bundle.order, "n"), disorder=disorder, buckets=3, end_type=THE_END)
     job = plan_job(bundle.declarations(), read_stream(spark, folder / "in"), options)
-    answer = job.answer(wanted_streams(bundle), ["match", "pending", "timeout"])
-    return collected(answer, run_to_end(job.table(answer), folder))
+    return read_texts(run_to_end(texts(job, wanted_streams(bundle)), folder))
+
+
+def texts(job: SparkJob, streams: list[str]) -> Any:
+    """Findings as text, in one column for all streams: hundreds of streams have thousands of columns."""
+    from pyspark.sql import functions as F
+
+    answer = Answer(tuple(evidence_payload(name, whole=True) for name in streams))
+    bodies = [F.col(f"_p{i}").getField("text") for i in range(len(streams))]
+    return job.table(answer).select("stream", F.coalesce(*bodies).alias("text"))
+
+
+def read_texts(table: pa.Table) -> Rows:
+    rows: Rows = defaultdict(list)
+    for row in table.to_pylist():
+        found = found_by(row["stream"], row["text"])
+        rows[found.kind, found.stream].append(found.row)
+    return rows
 
 
 CUTS: dict[str, tuple[Cut, str]] = {

@@ -217,12 +217,20 @@ def check(
 @click.option("--mermaid", is_flag=True, help="As a Mermaid diagram.")
 @click.option("--stream", metavar="NAME", help="Only this stream.")
 @click.option("--schema", metavar="EVENTS", help="Check fields and types against these events.")
+@click.option(
+    "--engine",
+    type=click.Choice(["reference", "spark"]),
+    default="reference",
+    show_default=True,
+    help="spark: what Spark does itself, what it moves, what is left to the matcher.",
+)
 @_columns
 def explain(
     file: str,
     mermaid: bool,
     stream: str | None,
     schema: str | None,
+    engine: str,
     time_column: str,
     type_column: str,
     order: tuple[str, ...],
@@ -230,6 +238,13 @@ def explain(
 ) -> None:
     """Show how each stream of FILE.cep is matched."""
     columns = {"time": time_column, "type": type_column, "order": order, "time_unit": time_unit}
+    if engine == "spark":
+        from cepheid.cli.explaining import explain_on_spark
+
+        if mermaid:
+            raise click.UsageError("--mermaid draws the pattern: leave out --engine spark.")
+        explain_on_spark(_read(file), file, schema, stream=stream, **columns)
+        return
     explain_query(_read(file), file, schema, stream=stream, mermaid=mermaid, **columns)
 
 

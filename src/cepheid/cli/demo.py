@@ -47,7 +47,7 @@ def _spark_job() -> AnyJob:
     text = QUERY.read_text(encoding="utf-8")
     given = opened(text, str(QUERY), Reading(str(EVENTS)), Options(), {}, quiet=False)
     # FraudRing joins cards by their shop, so it has no key in common with what it feeds on: no news here.
-    job = BatchJob(given, Options(), advise=False)
+    job = BatchJob(given, Options(), whole_events=True, advise=False)
     with waiting("counting the events"):
         job.count_events()
     return job

@@ -49,7 +49,8 @@ def run_on_spark(request: Request) -> None:
         return
     options = _options(request)
     given = opened(request.text, request.name, reading_of(request), options, request.conf, request.quiet)
-    job = BatchJob(given, options, request.stream)
+    shown = request.report is not None or request.unfinished is not None
+    job = BatchJob(given, options, request.stream, whole_events=shown)
     with ends_the_program():
         if request.out in (None, "-"):
             _to_screen(job, request)

@@ -70,6 +70,7 @@ class Notes:
             ],
             warnings=self.job.warnings(),
             made=f"Made by Cepheid {__version__}.",
+            timed=self.job.progress is not None,
         )
 
     def _stream(self, name: str, tally: Tally) -> StreamReport:

@@ -82,9 +82,15 @@ class BatchJob:
     progress: Progress | None = None  # Spark does not say how far it is
 
     def __init__(
-        self, given: Opened, options: Options, stream: str | None = None, *, advise: bool = True
+        self,
+        given: Opened,
+        options: Options,
+        stream: str | None = None,
+        *,
+        whole_events: bool = False,
+        advise: bool = True,
     ) -> None:
-        self.given = given
+        self.given, self.whole_events = given, whole_events
         self.job: SparkJob = plan_job(given.declarations, given.df, options)
         self.streams, self.advise = stream_names(self.program, stream), advise
         self.counters = Counters(matches=dict.fromkeys(self.streams, 0))
@@ -99,7 +105,7 @@ class BatchJob:
         return match_columns(self.program[stream], late=False)
 
     def steps(self) -> Iterator[list[Found]]:
-        for found in collected(self.job, self.streams):
+        for found in collected(self.job, self.streams, self.whole_events):
             for item in found:
                 if item.kind == "match":
                     self.counters.matches[item.stream] += 1

@@ -23,6 +23,7 @@ from cepheid.engines.options import Options, make_options
 from cepheid.engines.program import Program
 from cepheid.engines.rows import match_columns
 from cepheid.engines.session import Counters, Found
+from cepheid.engines.spark.collecting import flat
 from cepheid.engines.spark.failures import in_our_words
 from cepheid.engines.spark.inputs import plan_input
 from cepheid.engines.spark.metrics import observed_in
@@ -189,7 +190,8 @@ def _folder(place: str, format: str) -> Given:
         # A micro-batch that comes again replaces its own folder.
         options = {"header": "true"} if format == "csv" else {"ignoreNullFields": "false"}
         if not rows.isEmpty():
-            rows.write.mode("overwrite").format(format).options(**options).save(f"{place}/batch={batch}")
+            fit = flat(rows) if format == "csv" else rows
+            fit.write.mode("overwrite").format(format).options(**options).save(f"{place}/batch={batch}")
 
     return write
 

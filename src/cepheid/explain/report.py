@@ -71,6 +71,9 @@ class RunReport:
     facts: Sequence[tuple[str, int | str]] = ()
     warnings: Sequence[str] = ()
     made: str = ""  # by what
+    timed: bool = (
+        True  # False: the seconds are mostly those of an engine's start, so no speed is made of them
+    )
 
 
 def render_report(report: RunReport) -> str:
@@ -95,7 +98,8 @@ def _totals(report: RunReport) -> list[tuple[str, str]]:
     speed = f"{report.events / report.elapsed:,.0f}" if report.elapsed > 0 else "-"
     shown = [("events", f"{report.events:,}"), ("matches", f"{matches:,}")]
     shown += [(name, f"{v:,}" if isinstance(v, int) else v) for name, v in report.facts if v]
-    return [*shown, ("seconds", f"{report.elapsed:.2f}"), ("events a second", speed)]
+    shown += [("seconds", f"{report.elapsed:.2f}")]
+    return [*shown, ("events a second", speed)] if report.timed else shown
 
 
 @cache

@@ -11,7 +11,7 @@ from cepheid.engines.spark.cascade_columns import RANK, Place, at_most, later, o
 from cepheid.engines.spark.cascade_verify import verifying
 from cepheid.engines.spark.catalyst import to_test, to_value
 from cepheid.engines.spark.layout import BITS_A_COLUMN, SEQUENCE, TIME, TYPE
-from cepheid.engines.spark.output import EVIDENCE
+from cepheid.engines.spark.output import EVIDENCE, WHOLE_EVIDENCE
 from cepheid.engines.spark.prepare import prepared
 from cepheid.engines.spark.work import Work
 from cepheid.pattern.expr import Expr
@@ -20,10 +20,12 @@ from cepheid.plan.event_tests import EventTest
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+_OF_MATCHES = ("match", EVIDENCE, WHOLE_EVIDENCE)
+
 
 def found_by_joins(df: DataFrame, cascade: Cascade, work: Work) -> DataFrame:
     """All findings of a bounded DataFrame. Only matches: no run is open, and no absence waits for the end."""
-    if not any(p.kind in ("match", EVIDENCE) and p.stream in _names(work) for p in work.answer.payloads):
+    if not any(p.kind in _OF_MATCHES and p.stream in _names(work) for p in work.answer.payloads):
         return df.sparkSession.createDataFrame([], work.answer.spark_schema())
     tuples = _tuples(_ranked(prepared(df, cascade.work), cascade), cascade)
     return tuples.mapInArrow(verifying(cascade, work), work.answer.spark_schema())

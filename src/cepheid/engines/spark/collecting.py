@@ -21,11 +21,14 @@ _AT_ONCE = 1000
 _NESTED = ("struct", "array", "map")
 
 
-def collected(job: SparkJob, streams: Sequence[str]) -> Iterator[list[Found]]:
-    """All findings of the streams in the order in which they became certain, by one pass over the events."""
+def collected(job: SparkJob, streams: Sequence[str], whole: bool = False) -> Iterator[list[Found]]:
+    """All findings of the streams in the order in which they became certain, by one action of Spark.
+
+    `whole`: with all fields of the events behind them, not only those that the query reads.
+    """
     from pyspark.sql import functions as F
 
-    answer = Answer(tuple(evidence_payload(name) for name in streams))
+    answer = Answer(tuple(evidence_payload(name, whole) for name in streams))
     body = F.coalesce(*(F.col(f"_p{i}") for i in range(len(streams))))
     rows = job.table(answer).select(
         F.col(STREAM), body.getField("at").alias("at"), body.getField("text").alias("text")
@@ -77,7 +80,7 @@ def _write(rows: DataFrame, place: str, format: str) -> None:
         {"header": "true"} if format == "csv" else {"ignoreNullFields": "false"} if format == "json" else {}
     )
     try:
-        (_flat(rows) if format == "csv" else rows).write.format(format).options(**options).save(place)
+        (flat(rows) if format == "csv" else rows).write.format(format).options(**options).save(place)
     except AnalysisException as failure:
         if failure.getCondition() == "PATH_ALREADY_EXISTS":
             raise already_there(place) from None
@@ -90,7 +93,7 @@ def already_there(place: str) -> InputMistake:
     )
 
 
-def _flat(rows: DataFrame) -> DataFrame:
+def flat(rows: DataFrame) -> DataFrame:
     """Events and lists as JSON text: a cell of CSV holds no columns."""
     from pyspark.sql import functions as F
 
@@ -121,4 +124,4 @@ def advice(job: SparkJob, streams: Iterable[str]) -> list[str]:
     ]
 
 
-__all__ = ["advice", "already_there", "collected", "extent", "written"]
+__all__ = ["advice", "already_there", "collected", "extent", "flat", "written"]

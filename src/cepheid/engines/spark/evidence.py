@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from cepheid.engines.local.events import plain
 from cepheid.engines.session import Found
-from cepheid.engines.spark.output import EVIDENCE, Payload
+from cepheid.engines.spark.output import EVIDENCE, WHOLE_EVIDENCE, Payload
 from cepheid.matching.found import Match
 from cepheid.matching.values import dump, load
 from cepheid.pattern.event import Event
@@ -17,17 +17,17 @@ from cepheid.pattern.event import Event
 _COLUMNS = (("at", pa.int64()), ("text", pa.string()))
 
 
-def evidence_payload(stream: str) -> Payload:
-    """All findings of a stream, of whatever kind, each with what is behind it."""
-    return Payload(EVIDENCE, stream, _COLUMNS)
+def evidence_payload(stream: str, whole: bool) -> Payload:
+    """All findings of a stream, of whatever kind, each with what is behind it. `whole`: all fields of events."""
+    return Payload(WHOLE_EVIDENCE if whole else EVIDENCE, stream, _COLUMNS)
 
 
-def evidence(item: Found) -> Found:
+def evidence(item: Found, kind: str = EVIDENCE) -> Found:
     """A finding as a row of the payload. What is still open sorts behind all matches."""
     match = item.match
     body = {"kind": item.kind, "row": plain(item.row), "match": None if match is None else _parts(match)}
     at = None if match is None else match.detected
-    return Found(item.stream, EVIDENCE, {"at": at, "text": dump(body)})
+    return Found(item.stream, kind, {"at": at, "text": dump(body)})
 
 
 def found_by(stream: str, text: str) -> Found:
@@ -73,4 +73,4 @@ def _match(parts: dict[str, Any]) -> Match:
     )
 
 
-__all__ = ["EVIDENCE", "evidence", "evidence_payload", "found_by"]
+__all__ = ["evidence", "evidence_payload", "found_by"]

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 KIND, STREAM = "kind", "stream"
-EVIDENCE = "evidence"  # a payload of everything found in a stream, as text: `evidence.py`
+# Payloads of everything found in a stream, as text (`evidence.py`): with the fields of events that the query reads,
+# or with all of them.
+EVIDENCE, WHOLE_EVIDENCE = "evidence", "whole_evidence"
 # Where a sum or a quotient of decimals has no scale of its own.
 _ANY_DECIMAL = pa.decimal128(38, 18)
 
@@ -74,8 +76,9 @@ class Answer:
     def wants(self, item: Found) -> bool:
         return any((p.kind, p.stream) == (item.kind, item.stream) for p in self.payloads)
 
-    def wants_evidence(self, stream: str) -> bool:
-        return any((p.kind, p.stream) == (EVIDENCE, stream) for p in self.payloads)
+    def evidence_kind(self, stream: str) -> str | None:
+        kinds = (p.kind for p in self.payloads if p.stream == stream)
+        return next((kind for kind in kinds if kind in (EVIDENCE, WHOLE_EVIDENCE)), None)
 
     def _body(self, row: Mapping[str, Any], payload: Payload) -> dict[str, Any]:
         return {name: _fitted(plain(row.get(name)), kind) for name, kind in payload.columns}

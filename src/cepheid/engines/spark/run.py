@@ -18,7 +18,7 @@ from cepheid.engines.spark.batch import found_in
 from cepheid.engines.spark.cascade import apart, cascade_of, why_not
 from cepheid.engines.spark.cascade_joins import found_by_joins
 from cepheid.engines.spark.inputs import Input, plan_input
-from cepheid.engines.spark.output import Answer, Payload, match_payloads
+from cepheid.engines.spark.output import WHOLE_EVIDENCE, Answer, Payload, match_payloads
 from cepheid.engines.spark.prepare import prepared, split
 from cepheid.engines.spark.setup import check_state_store, check_time_column, check_worker_python
 from cepheid.engines.spark.stream import METRICS, found_in_stream, with_watermark
@@ -30,7 +30,7 @@ from cepheid.time.lateness import Lateness
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_WHOLE = ("dead_letter", "timeout", "pending")  # findings that show events as they came
+_WHOLE = ("dead_letter", "timeout", "pending", WHOLE_EVIDENCE)  # findings that show events as they came
 BUCKETS = 32  # unless the user says otherwise; fixed by a checkpoint
 
 

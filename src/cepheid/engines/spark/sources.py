@@ -18,7 +18,7 @@ from cepheid.engines.local.times import PER_SECOND
 from cepheid.engines.program import plain_type, types_read
 from cepheid.errors import CepheidError, InputMistake, SetupMistake
 from cepheid.pattern.model import Declarations
-from cepheid.pattern.types import DECIMAL, NULL, STRING, UNKNOWN, Type, common, struct_of
+from cepheid.pattern.types import DECIMAL, NULL, STRING, UNKNOWN, Type, common
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -189,7 +189,7 @@ def _names_topic(options: Mapping[str, str]) -> bool:
     return any(name.lower() in map(str.lower, options) for name in _TOPICS)
 
 
-def declared_schema(declarations: Declarations, columns: Columns) -> StructType:
+def declared_schema(declarations: Declarations, columns: Columns, times: Type = STRING) -> StructType:
     """The columns of a program's declared events; times as text, because they may be numbers or dates."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -205,7 +205,7 @@ def declared_schema(declarations: Declarations, columns: Columns) -> StructType:
             'or say --source-schema "type string, time string, ..."',
         )
     fields = _together(declared[name] for name in read)
-    fields = {columns.type: STRING} | fields | dict.fromkeys(columns.times(), STRING)
+    fields = {columns.type: STRING} | fields | dict.fromkeys(columns.times(), times)
     return from_arrow_schema(pa.schema([(n, _arrow(t)) for n, t in fields.items()]))
 
 
@@ -226,12 +226,6 @@ def _arrow(kind: Type) -> pa.DataType:
     if kind == DECIMAL:
         return pa.decimal128(38, 18)
     return pa.string() if kind in (NULL, UNKNOWN) else SCALARS[kind]
-
-
-def declared_struct(declarations: Declarations, columns: Columns) -> Type:
-    """What `declared_schema` says, in our types, with the times as instants."""
-    fields = _together(dict(e.fields) for e in declarations.events)
-    return struct_of({columns.type: STRING, **fields})
 
 
 # --- times ---------------------------------------------------------------------------------------------------

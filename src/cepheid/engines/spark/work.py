@@ -67,7 +67,8 @@ class Work:
             items += [Found(name, "timeout", timeout_row(planned, t)) for t in finding.timeouts]
             items += [Found(name, "pending", pending_row(planned, p)) for p in finding.pending]
         wanted = [item for item in items if self.answer.wants(item)]
-        return wanted + [evidence(item) for item in items if self.answer.wants_evidence(item.stream)]
+        kinds = {name: self.answer.evidence_kind(name) for name in findings}
+        return wanted + [evidence(item, kind) for item in items if (kind := kinds[item.stream])]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,102 @@
+"""Spark batch: events a second beside the floor of the same run, matches checked against the reference on some keys.
+
+The floor is the same filtered scan, shuffle and sort with a `mapInArrow` that does nothing with the rows.
+
+    python benchmarks/spark_batch.py [--events 10000000] [--growth]
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from _spark_data import EVENTS_A_KEY, QUERIES, events, sampled
+
+import cepheid
+from cepheid.engines.options import make_options
+from cepheid.engines.spark.batch import in_order
+from cepheid.engines.spark.prepare import prepared, split
+from cepheid.engines.spark.run import plan_job
+from cepheid.engines.spark.setup import start_session
+from cepheid.engines.spark.units import units_of
+
+FOLDER = Path("build/bench")
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    arguments = _arguments()
+    spark = start_session("cepheid batch benchmark", cores=2, config={"spark.sql.shuffle.partitions": "16"})
+    sizes = [arguments.events * n // 8 for n in (1, 2, 4, 8)] if arguments.growth else [arguments.events]
+    names = list(QUERIES) if not arguments.growth else ["fraud"]
+    print(
+        f"{'query':14} {'events':>12} {'keys':>9} {'matches':>9} {'floor ev/s':>12} {'ours ev/s':>12} {'ours/floor':>10}"
+    )
+    for count in sizes:
+        df = events(spark, count, 16, FOLDER)
+        _floor(
+            QUERIES["fraud"], df
+        )  # the files are in the page cache, the workers are there for all that follows
+        for name in names:
+            _row(name, df, count)
+
+
+def _row(name: str, df: Any, count: int) -> None:
+    floor = _seconds(lambda: _floor(QUERIES[name], df))
+    found: list[int] = []
+    ours = _seconds(lambda: found.append(cepheid.match(QUERIES[name], df).count()))
+    _check(name, df, max(count // EVENTS_A_KEY // 200, 1))
+    keys = count // EVENTS_A_KEY
+    print(
+        f"{name:14} {count:>12,} {keys:>9,} {found[0]:>9,} {count / floor:>12,.0f} {count / ours:>12,.0f}"
+        f" {ours / floor:>9.1f}x",
+        flush=True,
+    )
+
+
+def _floor(query: str, df: Any) -> None:
+    job = plan_job(query, df, make_options())
+    (unit,) = units_of(job.program)
+    work = split(unit, job.given)
+    rows = in_order(prepared(df, work, None), work.layout)
+    rows.mapInArrow(_counted, "n bigint").agg({"n": "sum"}).collect()
+
+
+def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.record_batch({"n": [batch.num_rows]})
+
+
+def _check(name: str, df: Any, one_in: int) -> None:
+    """The matches of some users, by the reference matcher: the same ids, or there is no figure."""
+    some = sampled(df, one_in)
+    expected = sorted(cepheid.match(QUERIES[name], some.toArrow(), now=_end(df))["id"].to_pylist())
+    found = sorted(sampled(cepheid.match(QUERIES[name], df), one_in).toArrow()["id"].to_pylist())
+    assert found == expected, f"{name}: {len(found)} matches instead of {len(expected)}"
+    assert expected, f"{name}: no match to compare"
+
+
+def _end(df: Any) -> Any:
+    return df.agg({"time": "max"}).toArrow()["max(time)"][0].as_py()
+
+
+def _seconds(action: Any) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--growth", action="store_true", help="1, 2, 4 and 8 eighths of the events and keys")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""How Spark shares the work of a query: what it does itself, what it moves, what is left to the matcher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cepheid.engines.options import Options, make_options
+from cepheid.engines.program import PlannedStream
+from cepheid.engines.spark.cascade import Cascade, apart, cascade_of, why_not
+from cepheid.engines.spark.inputs import Input, plan_input
+from cepheid.engines.spark.prepare import Split, split
+from cepheid.engines.spark.run import BUCKETS
+from cepheid.engines.spark.units import Unit, narrowed, units_of
+from cepheid.explain.words import Names, test_text
+from cepheid.pattern.duration import duration_text
+from cepheid.pattern.expr import Expr
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Row = tuple[str, ...]
+
+
+def explain_spark(query: object, df: DataFrame, *, stream: str | None = None, **options: Any) -> str:
+    """How a query runs on a DataFrame, as text: its tests in Spark, what is shuffled, what the matcher does.
+
+    The options are those of `cepheid.match`. Nothing is run.
+    """
+    settings = make_options(**options)
+    program, given = plan_input(query, df, settings)
+    if stream is not None:
+        program = narrowed(program, [program[stream].name])
+    parts = [part for unit in units_of(program) for part in apart(unit, given)]
+    texts = [_unit_text(part, given, settings) for part in parts]
+    if len(parts) > 1:
+        texts.insert(0, f"{len(parts)} groups of streams; Spark reads the events once for each.\n")
+    return "\n\n".join(texts)
+
+
+def _unit_text(unit: Unit, given: Input, options: Options) -> str:
+    head = f"stream{'s' if len(unit.names) > 1 else ''} {', '.join(unit.names)}"
+    cascade = cascade_of(unit, given)
+    work = split(unit, given) if cascade is None else cascade.work
+    sections = [
+        ("runs", list(_runs(unit, given, options, cascade))),
+        ("Spark tests each event by itself", _tests(work)),
+        ("left to Python, where Spark's tests hold", _left(work)),
+        ("Spark moves", _moved(work, cascade)),
+        ("the matcher, in Python, looks at several events", _matcher(unit)),
+    ]
+    told = ["\n".join([title, *(f"  {line}" for line in lines)]) for title, lines in sections if lines]
+    return "\n\n".join([f"{head}\n{'=' * len(head)}", *told]) + "\n"
+
+
+# Sections.
+
+
+def _runs(unit: Unit, given: Input, options: Options, cascade: Cascade | None) -> Iterator[str]:
+    if cascade is not None:
+        yield "as joins: there is no key, but an equality ties each step to one before it"
+        yield from _joins(unit.program.streams[0])
+        yield "the matcher then looks at each tuple of events by itself"
+    elif not unit.key:
+        yield "as one partition, by one core: there is no key"
+        yield f"not as joins: {why_not(unit, given)}"
+        yield _advice(unit)
+    elif given.streaming:
+        buckets = options.buckets or BUCKETS
+        yield f"by key: {unit.key_text()}, in {buckets} buckets, each with its state in one task"
+    else:
+        yield f"by key: {unit.key_text()}; a key is matched by one task, key after key"
+    if unit.feeding:
+        yield "together, because one stream feeds another"
+
+
+def _advice(unit: Unit) -> str:
+    if unit.feeding:
+        return (
+            "! `partition by` one field in all of them, and emit it under its name in those that feed others"
+        )
+    return "! add `partition by`, or tie the steps together by the equality of a field"
+
+
+def _joins(stream: PlannedStream) -> Iterator[str]:
+    names = Names(stream.plan)
+    within = stream.plan.pattern.within
+    rows: list[Row] = []
+    for number, position in enumerate(stream.plan.automaton.positions):
+        word = "join" if number else "start"
+        bound = f", in {duration_text(within)}" if number and within is not None else ""
+        on = f"on {_conditions(position.beta)}{bound}" if position.beta else ""
+        rows.append((word, names.positions[number], on))
+    for absence in stream.plan.automaton.absences:
+        rows.append(("without", absence.node.step.type, f"on {_conditions(absence.beta)}"))
+    for guard in stream.plan.guards:
+        rows.append(("without", guard.guard.step.type, f"on {_conditions(guard.beta)}"))
+    yield from _aligned(rows, 2)
+
+
+def _tests(work: Split) -> list[str]:
+    rows = []
+    for test, left in zip(work.answered.tests, work.answered.left, strict=True):
+        done = tuple(t for t in test.alpha if t not in left)
+        rows.append((test.type, _conditions(done) or "its type alone"))
+    return _aligned(rows)
+
+
+def _left(work: Split) -> list[str]:
+    pairs = zip(work.answered.tests, work.answered.left, strict=True)
+    return _aligned([(test.type, _conditions(left)) for test, left in pairs if left])
+
+
+def _moved(work: Split, cascade: Cascade | None) -> list[str]:
+    columns = work.given.columns
+    names = [columns.time, *([columns.type] if work.given.typed else []), *columns.order]
+    names += [n for n in work.layout.fields if n not in names]
+    unused = [n for n in work.given.arrow.names if n not in names]
+    rows = [
+        ("rows", _rows_moved(work)),
+        ("columns", ", ".join(names) + (f"; not {', '.join(unused)}" if unused else "")),
+    ]
+    if cascade is not None:
+        rows.append(("by", "time, to number the events of one time, then by what joins them"))
+    else:
+        rows.append(("by", work.unit.key_text() or "nothing: to one task"))
+    if work.layout.has_now:
+        rows.append(("beside", "the time of the last event: what waits for time waits until then"))
+    return _aligned(rows)
+
+
+def _rows_moved(work: Split) -> str:
+    if work.keeps_all_rows:
+        return "all, because neighbours count; those that pass no test without their values"
+    if work.closing_types:
+        return "those that pass a test, and all of type " + ", ".join(work.closing_types)
+    return "those that pass a test"
+
+
+def _matcher(unit: Unit) -> list[str]:
+    rows: list[Row] = []
+    for stream in unit.program:
+        rows += [(stream.name, name, text) for name, text in _across(stream)]
+    return _aligned(rows)
+
+
+def _across(stream: PlannedStream) -> Iterator[tuple[str, str]]:
+    plan, names = stream.plan, Names(stream.plan)
+    for position, name in zip(plan.automaton.positions, names.positions, strict=True):
+        yield name, _conditions(position.beta) or "-"
+    for absence in plan.automaton.absences:
+        yield f"NOT {absence.node.step.type}", _conditions(absence.beta) or "-"
+    for guard in plan.guards:
+        yield f"unless {guard.guard.step.type}", _conditions(guard.beta) or "-"
+
+
+# Words.
+
+
+def _conditions(tests: Sequence[Expr]) -> str:
+    return " and ".join(test_text(test) for test in tests)
+
+
+def _aligned(rows: Sequence[Row], indent: int = 0) -> list[str]:
+    """Columns two spaces apart."""
+    if not rows:
+        return []
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
+    return [" " * indent + line.rstrip() for line in lines]
+
+
+__all__ = ["explain_spark"]
