@@ -67,8 +67,12 @@ def step(
     A function of this module and not of the class, which travels to the worker with copies of what it refers to:
     the memory must be this module's own.
     """
-    bucket = _bucket(work, number, store)
     watermark = watermark_ms * 1000 if watermark_ms > 0 else None  # 0: there is none yet
+    text = store.read_head()
+    head = None if text is None else read_head(text, work)
+    if not batches and end is None and head is not None and head["watermark"] == watermark:
+        return None  # a timer that came with rows: they have seen to it
+    bucket = _bucket(work, number, head, store)
     found = bucket.on_batch(batches, watermark, end, store)
     store.wake(bucket.next_look(), watermark_ms)
     _REMEMBERED[work.identity, number] = bucket
@@ -78,13 +82,11 @@ def step(
     return ipc(pa.Table.from_batches([work.work.answer.batch(found)])) if found else None
 
 
-def _bucket(work: StreamWork, number: int, store: SparkStore) -> Bucket:
+def _bucket(work: StreamWork, number: int, head: dict[str, Any] | None, store: SparkStore) -> Bucket:
     """Out of memory while it is worked on, so that a failure leaves nothing half done behind."""
     remembered = _REMEMBERED.pop((work.identity, number), None)
-    text = store.read_head()
-    if text is None:
+    if head is None:
         return Bucket.fresh(work, number)
-    head = read_head(text, work)
     if remembered is not None and remembered.token == head["token"]:
         return remembered
     return Bucket.rebuilt(work, number, head, store)
