@@ -10,7 +10,7 @@ ARGS  ?=
 PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench soak kafka-test format clean distclean FORCE
+.PHONY: help venv demo test check bench soak kafka-test cluster-test format clean distclean FORCE
 
 help:  ## list the targets
 	@echo "usage: make TARGET"
@@ -23,7 +23,7 @@ demo: $(STAMP)  ## run the demonstration
 	@$(BIN)/cepheid demo
 
 test: check  ## the checks, then all tests but the long ones
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 check: $(STAMP)  ## ruff, formatting, types, import contract
 	$(BIN)/python -m ruff check .
@@ -40,12 +40,15 @@ bench: $(STAMP)  ## run every benchmark
 	if [ $$found = no ]; then echo "There are no benchmarks yet (benchmarks/*.py)."; fi
 
 soak: $(STAMP)  ## the long tests, marked soak
-	@status=0; $(BIN)/python -m pytest -m soak -n $(JOBS) $(ARGS) || status=$$?; \
+	@status=0; $(BIN)/python -m pytest -m soak -n $(JOBS) --dist loadgroup $(ARGS) || status=$$?; \
 	if [ $$status = 5 ]; then echo "There are no tests marked soak yet."; exit 0; fi; \
 	exit $$status
 
 kafka-test: $(STAMP)  ## the tests with a real Kafka broker, from its Maven jars; needs mvn and Java
 	$(BIN)/python -m pytest -m kafka tests/kafka $(ARGS)
+
+cluster-test: $(STAMP)  ## a job on a standalone Spark cluster here, from a packed environment; needs Java
+	$(BIN)/python -m pytest -m cluster tests/cluster $(ARGS)
 
 format: $(STAMP)  ## format the code and apply the safe fixes
 	$(BIN)/python -m ruff check --fix-only .

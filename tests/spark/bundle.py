@@ -43,7 +43,7 @@ from cepheid.testing.scenarios import Outcome, Scenario
 END = 10_000_000_000  # the moment, in microseconds, at which every scenario ends
 KEY, PACKED_KEY = "scenario", "pk"
 _ADDED = "added_"
-OWN_COLUMNS = (KEY, PACKED_KEY, "n", "type", "time")
+OWN_COLUMNS = (KEY, PACKED_KEY, "number_", "type", "time")
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class Bundle:
             return False
         return True
 
-    def add(self, scenario: Scenario, number: int) -> None:
+    def add(self, scenario: Scenario, number: int, end: int = END) -> None:
         self.kinds.update(dict(_kinds(scenario.events)))
-        self.placed.append(place(scenario, number))
+        self.placed.append(place(scenario, number, end))
 
     def declarations(self) -> Declarations:
         events = tuple(e for p in self.placed for e in _declared(p, self.kinds))
@@ -131,7 +131,8 @@ def bundles(scenarios: Iterable[Scenario], most: int = 200) -> list[Bundle]:
     return found
 
 
-def place(scenario: Scenario, number: int) -> Placed:
+def place(scenario: Scenario, number: int, end: int = END) -> Placed:
+    """`end`: the moment at which the scenario is to end."""
     prefix = f"s{number}_"
     declared = declarations_of(scenario.query)
     name = scenario.option("stream") or declared.streams[-1].name
@@ -139,7 +140,7 @@ def place(scenario: Scenario, number: int) -> Placed:
     streams = [_renamed(s, prefix, packed=own_key is not None) for s in declared.streams]
     last = max((e.time for e in scenario.events), default=0)
     now = duration(scenario.options["now"]) if "now" in scenario.options else last
-    shift = END - max(last, now)
+    shift = end - max(last, now)
     watched = next(s for s in streams if s.name == prefix + name)
     feeding = {step.type for s in streams for step in walk_nodes(s.pattern.root) if isinstance(step, Step)}
     if "rows" not in scenario.options and watched.name not in feeding:
@@ -210,7 +211,7 @@ def _event(event: Event, number: int, prefix: str, shift: int, n: int, key: tupl
         "time": from_microseconds(time),
         KEY: number,
         PACKED_KEY: f"{number} {dump(lookup_key(values, inferred=False))}",
-        "n": n,
+        "number_": n,
     }
     return replace(event, type=prefix + event.type, time=time, fields=fields, order=(*event.order, n), seq=n)
 
@@ -224,7 +225,8 @@ def _declared(placed: Placed, kinds: dict[str, Type]) -> Iterator[EventType]:
     named = {f.path[0] for s in placed.streams for f in _fields(s) if f.path}
     for kind in sorted(read - {s.name for s in placed.streams}):
         fields = {
-            name: every.get(name, STRING) for name in sorted({*every, *named, "id", KEY, PACKED_KEY, "n"})
+            name: every.get(name, STRING)
+            for name in sorted({*every, *named, "id", KEY, PACKED_KEY, "number_"})
         }
         yield EventType(kind, tuple((n, t) for n, t in fields.items() if n not in ("type", "time")))
 
@@ -304,7 +306,7 @@ def _taken(value: Any, many: bool) -> list[dict[str, Any]]:
 def _labels(taken: dict[str, list[dict[str, Any]]], types: dict[Any, str], placed: Placed) -> tuple[str, ...]:
     """In time order, as in the files."""
     events = [(e, alias) for alias, events in taken.items() for e in events]
-    order = (*_order(placed.scenario), "n")
+    order = (*_order(placed.scenario), "number_")
     if all(
         e.get("time") for e, _ in events
     ):  # events of other streams tell no time: they stay in the steps' order

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from bundle import Bundle, bundles
+from golden import by_reference, by_spark, compared
 from hypothesis import HealthCheck, Phase, given, settings
-from test_scenarios_batch import by_reference, by_spark, compared
 
 from cepheid.engines.network import Network
 from cepheid.engines.program import compile

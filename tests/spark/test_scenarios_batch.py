@@ -2,79 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
 import pytest
-from bundle import Bundle, bundles, outcome, runnable
-
-from cepheid.engines.entrance import run
-from cepheid.engines.local.run import Results
-from cepheid.engines.options import make_options
-from cepheid.engines.spark.run import plan_job
-from cepheid.testing.scenarios import Outcome, load_scenarios, problems
+from golden import by_reference, by_spark, compared, golden_bundles
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::cepheid.errors.CepheidWarning")]
 
-FOLDER = Path(__file__).parents[1] / "scenarios"
-SCENARIOS = [
-    s for s in load_scenarios(FOLDER) if "error" not in s.options and not s.streaming and runnable(s)
-]
-BUNDLES = bundles(SCENARIOS)
 
-Rows = dict[tuple[str, str], list[dict[str, Any]]]
-
-
-def wanted_streams(bundle: Bundle) -> list[str]:
-    return [n for p in bundle.placed for n in (p.watched, p.emitting) if n is not None]
-
-
-def by_reference(bundle: Bundle) -> Rows:
-    """The same program over the same table, by the reference matcher."""
-    results: Results = run(bundle.declarations(), bundle.table(bundle.events()), order=(*bundle.order, "n"))
-    rows: Rows = {}
-    for kind, frames in (("match", results), ("pending", results.pending), ("timeout", results.timeouts)):
-        for name, frame in frames.items():
-            rows[kind, name] = frame.to_pylist()
-    return rows
-
-
-def by_spark(spark: Any, bundle: Bundle) -> Rows:
-    df = spark.createDataFrame(bundle.table(bundle.events()))
-    job = plan_job(bundle.declarations(), df, make_options(order=(*bundle.order, "n")))
-    answer = job.answer(wanted_streams(bundle), ["match", "pending", "timeout"])
-    return collected(answer, job.table(answer).toArrow())
-
-
-def collected(answer: Any, table: Any) -> Rows:
-    rows: Rows = defaultdict(list)
-    places = {(p.kind, p.stream): f"_p{i}" for i, p in enumerate(answer.payloads)}
-    for row in table.to_pylist():
-        rows[row["kind"], row["stream"]].append(row[places[row["kind"], row["stream"]]])
-    return rows
-
-
-def compared(bundle: Bundle, rows: Rows, expected: Rows) -> list[str]:
-    """What differs from the scenarios' own expectations, and from the reference."""
-    program = bundle.program()
-    found = []
-    for placed in bundle.placed:
-        mine = outcome(placed, program, rows)
-        found += [f"{placed.scenario.name}: {p}" for p in problems(placed.scenario, mine)]
-        found += differences(placed.scenario.name, mine, outcome(placed, program, expected))
-    return found
-
-
-def differences(name: str, mine: Outcome, other: Outcome) -> list[str]:
-    found = []
-    for what in ("ids", "matches", "timeouts", "pending"):
-        one, two = sorted(getattr(mine, what)), sorted(getattr(other, what))
-        if one != two:
-            found.append(f"{name}: {what} {one} instead of {two}")
-    return found
-
-
-@pytest.mark.parametrize("bundle", BUNDLES, ids=lambda b: f"{len(b.placed)}_scenarios")
-def test_scenarios(spark: Any, bundle: Bundle) -> None:
-    assert compared(bundle, by_spark(spark, bundle), by_reference(bundle)) == []
+def test_scenarios(spark: Any) -> None:
+    found: list[str] = []
+    for bundle in golden_bundles():
+        found += compared(bundle, by_spark(spark, bundle), by_reference(bundle))
+    assert found == []
+    assert sum(len(b.placed) for b in golden_bundles()) >= 750
