@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -30,13 +30,13 @@ def running(spark: Path, folder: Path, environment: Mapping[str, str], workers: 
     with ExitStack() as stack:
         place = ["--host", HOST, "--port", str(port), "--webui-port", str(page)]
         stack.enter_context(_java(spark, folder / "master.log", environment, _MASTER, *place))
-        _wait_for(page, "Alive Workers", 0)
+        _wait_for_workers(page, 0)
         for number in range(workers):
             room = folder / f"worker-{number}"
             more = ["--host", HOST, "-c", "1", "-m", "1500m", "-d", str(room), "--webui-port", "0", master]
             log = folder / f"worker-{number}.log"
             stack.enter_context(_java(spark, log, environment, _WORKER, *more))
-        _wait_for(page, "Alive Workers", workers)
+        _wait_for_workers(page, workers)
         yield Cluster(master, folder)
 
 
@@ -53,23 +53,20 @@ def _java(spark: Path, log: Path, environment: Mapping[str, str], *command: str)
             process.wait(timeout=30)
 
 
-def _wait_for(page: int, words: str, count: int) -> None:
-    """The master's page says how many workers it has."""
+def _wait_for_workers(page: int, count: int) -> None:
     end = time.monotonic() + 60
-    while True:
-        text = _page(page)
-        if f"{words}:</strong> {count}" in " ".join(text.split()):
-            return
-        assert time.monotonic() < end, f"no {count} workers: {text[:2000]}"
+    while (seen := _workers(page)) != count:
+        assert time.monotonic() < end, f"the master has {seen} workers, not {count}"
         time.sleep(0.2)
 
 
-def _page(port: int) -> str:
+def _workers(page: int) -> int | None:
+    """How many the master knows of; None while there is no master."""
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}/", timeout=5) as answer:
-            return str(answer.read().decode())
-    except (urllib.error.URLError, OSError):
-        return ""
+        with urllib.request.urlopen(f"http://{HOST}:{page}/json/", timeout=5) as answer:
+            return int(json.load(answer)["aliveworkers"])
+    except OSError:
+        return None
 
 
 def _free_port() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from cepheid.engines.spark.run import plan_job
 from cepheid.testing.scenarios import Outcome, Scenario, load_scenarios, problems
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
-SCENARIOS = [
-    s for s in load_scenarios(FOLDER) if "error" not in s.options and not s.streaming and runnable(s)
-]
-BUNDLES = bundles(SCENARIOS)
-
 Rows = dict[tuple[str, str], list[dict[str, Any]]]  # by kind and stream
+
+
+@cache
+def golden_bundles() -> list[Bundle]:
+    """Every scenario of bounded input that is not an error."""
+    return bundles(
+        [s for s in load_scenarios(FOLDER) if "error" not in s.options and not s.streaming and runnable(s)]
+    )
 
 
 def wanted_streams(bundle: Bundle) -> list[str]:

@@ -5,9 +5,8 @@ What comes out are rows a matcher wants, with the columns it reads, under names 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -118,7 +117,15 @@ def bit_columns(work: Split) -> list[Column]:
         for i, (test, translated) in enumerate(zip(work.answered.tests, work.translated, strict=True))
     ]
     groups = [bits[i : i + BITS_A_COLUMN] for i in range(0, len(bits), BITS_A_COLUMN)]
-    return [reduce(lambda one, other: one.bitwiseOR(other), group) for group in groups]
+    return [balanced(group, lambda one, other: one.bitwiseOR(other)) for group in groups]
+
+
+def balanced(columns: Sequence[Column], join: Callable[[Column, Column], Column]) -> Column:
+    """Many columns joined in a tree of little depth: Connect refuses expressions that are nested too deep."""
+    if len(columns) == 1:
+        return columns[0]
+    half = len(columns) // 2
+    return join(balanced(columns[:half], join), balanced(columns[half:], join))
 
 
 def _passes(test: EventTest, translated: Translated, given: Input) -> Column:
@@ -133,7 +140,7 @@ def _passes(test: EventTest, translated: Translated, given: Input) -> Column:
 def _wanted_by(tests: Sequence[EventTest], given: Input) -> Column:
     fields = _as_events_have_them(given)
     passes = [_passes(test, to_test(test.alpha, fields), given) for test in tests]
-    return reduce(lambda one, other: one | other, passes)
+    return balanced(passes, lambda one, other: one | other)
 
 
 def _wanted(work: Split) -> Column:
@@ -147,7 +154,7 @@ def _wanted(work: Split) -> Column:
         conditions += [F.col(TYPE).isNull()]
     if work.closing_types:
         conditions += [F.col(TYPE).isin(work.closing_types) if work.given.typed else F.lit(True)]
-    return reduce(lambda one, other: one | other, conditions)
+    return balanced(conditions, lambda one, other: one | other)
 
 
 def _positions_only(rows: DataFrame, work: Split) -> DataFrame:
