@@ -142,8 +142,9 @@ def _idle(spark: Any, idle: int) -> None:
     """Ten micro-batches of ten thousand busy keys, with and without a million idle ones in the state."""
     alone = _busy_seconds(spark, 0)
     beside = _busy_seconds(spark, idle)
+    ratio = f"{beside / alone:.2f}x"
     print(
-        f"10,000 busy keys: {alone:.2f} s a micro-batch; beside {idle:,} idle keys: {beside:.2f} s, {beside / alone:.2f}x"
+        f"10,000 busy keys: {alone:.2f} s a micro-batch; beside {idle:,} idle keys: {beside:.2f} s, {ratio}"
     )
 
 

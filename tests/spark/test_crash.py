@@ -191,7 +191,7 @@ def in_the_start(job: Job, chance: random.Random) -> Moment:
 
 def at_random(job: Job, chance: random.Random) -> Moment:
     """Some batches later, and then somewhere within a batch: so it does not depend on how fast the machine is."""
-    wanted = max(job.batches("commits"), default=-1) + chance.choice([1, 2, 4, 6])
+    wanted = max(job.batches("commits"), default=-1) + chance.choice([1, 2, 3, 5])
     wait = chance.uniform(0.0, 2.0)
     since: list[float] = []
 
@@ -312,7 +312,7 @@ NINE = (
 def test_ten_kills_lose_nothing_and_write_nothing_twice(
     spark: SparkSession, tmp_path: Path, told: Callable[..., None]
 ) -> None:
-    events = Events.made(200_000, files=40, seed=1)
+    events = Events.made(200_000, files=36, seed=1)
     events.write(tmp_path / "in")
     job = Job(tmp_path, "sinks")
     seed = random.randrange(1_000_000)
@@ -340,7 +340,7 @@ def test_ten_kills_lose_nothing_and_write_nothing_twice(
 def test_three_kills_with_the_file_sink_of_spark(
     spark: SparkSession, tmp_path: Path, told: Callable[..., None]
 ) -> None:
-    events = Events.made(60_000, files=14, seed=2)
+    events = Events.made(40_000, files=14, seed=2)
     events.write(tmp_path / "in")
     job = Job(tmp_path, "plain")
     chance = random.Random()
@@ -353,4 +353,4 @@ def test_three_kills_with_the_file_sink_of_spark(
     found = once([row["id"] for row in read(spark, tmp_path / "matches")])
     the_same(found, wanted_ids(events)["Many"])
     told(f"{len(found)} matches")
-    assert len(found) > 300
+    assert len(found) > 200

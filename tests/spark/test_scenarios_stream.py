@@ -96,9 +96,8 @@ def check(spark: Any, cut: str, which: list[Bundle], folder: Path) -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("cut", ["all_in_one", "cut_and_shuffled"])
-def test_scenarios(interpreting: Any, cut: str, tmp_path: Path) -> None:
-    check(interpreting, cut, golden_bundles(), tmp_path)
+def test_scenarios_cut_and_shuffled(interpreting: Any, tmp_path: Path) -> None:
+    check(interpreting, "cut_and_shuffled", golden_bundles(), tmp_path)
 
 
 def test_scenarios_event_by_event(interpreting: Any, tmp_path: Path) -> None:
@@ -107,8 +106,9 @@ def test_scenarios_event_by_event(interpreting: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-def test_all_scenarios_event_by_event(interpreting: Any, tmp_path: Path) -> None:
-    check(interpreting, "one_by_one", golden_bundles(), tmp_path)
+@pytest.mark.parametrize("cut", ["one_by_one", "all_in_one"])
+def test_all_scenarios(interpreting: Any, cut: str, tmp_path: Path) -> None:
+    check(interpreting, cut, golden_bundles(), tmp_path)
 
 
 @pytest.fixture
