@@ -7,6 +7,7 @@ down. Methods win over fields of the same name: fields called `where` or `like` 
 from __future__ import annotations
 
 import inspect
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -192,11 +193,12 @@ class Path(Value):
         )
 
 
-class Aliased:
+class Aliased(ABC):
     """What has a name that conditions can use: a step. `a.user` is a field, `b[0]` an event of a closure."""
 
+    @abstractmethod
     def _alias(self) -> str | None:
-        raise NotImplementedError
+        """The name, if it has one."""
 
     def __getattr__(self, name: str) -> Path:
         if name.startswith("_"):

@@ -6,7 +6,7 @@ No Spark in here: a store of three small maps is all it asks for, so that it can
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -241,20 +241,25 @@ def read_head(text: str, work: StreamWork) -> dict[str, Any]:
     return head
 
 
-def check_head(head: dict[str, Any], work: StreamWork) -> None:
-    if head["version"] != STATE_VERSION:
+def check_head(head: Mapping[str, Any], work: StreamWork) -> None:
+    check_start(head, work.buckets, str(work.work.program))
+
+
+def check_start(before: Mapping[str, Any], buckets: int, program: str) -> None:
+    """Refuse state of another version, another number of buckets or another program."""
+    if before["version"] != STATE_VERSION:
         raise SnapshotMistake(
-            f"the checkpoint holds state of version {head['version']}, this program reads version {STATE_VERSION}",
+            f"the checkpoint holds state of version {before['version']}, this program reads version {STATE_VERSION}",
             code="state_version",
             hint="go on with the release that wrote it, or start with a new checkpoint",
         )
-    if head["buckets"] != work.buckets:
+    if before["buckets"] != buckets:
         raise SnapshotMistake(
-            f"the checkpoint was started with buckets={head['buckets']}, now it is {work.buckets}",
+            f"the checkpoint was started with buckets={before['buckets']}, now it is {buckets}",
             code="buckets_changed",
-            hint=f"say buckets={head['buckets']}, or start with a new checkpoint",
+            hint=f"say buckets={before['buckets']}, or start with a new checkpoint",
         )
-    if head["program"] != str(work.work.program):
+    if before["program"] != program:
         raise SnapshotMistake(
             "the checkpoint belongs to another program",
             code="other_program",
@@ -268,4 +273,4 @@ def _still_waits(event: Event, watermark: int | None, frontier: Event | None) ->
     return not passed and not left_early
 
 
-__all__ = ["STATE_VERSION", "Bucket", "Counts", "Store", "check_head", "read_head"]
+__all__ = ["STATE_VERSION", "Bucket", "Counts", "Store", "check_head", "check_start", "read_head"]

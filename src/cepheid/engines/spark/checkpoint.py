@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from cepheid.engines.spark.bucket import STATE_VERSION
+from cepheid.engines.spark.bucket import STATE_VERSION, check_start
 from cepheid.engines.spark.run import BUCKETS, SparkJob
 from cepheid.engines.spark.units import units_of
 from cepheid.errors import SnapshotMistake
@@ -45,25 +45,8 @@ def check_checkpoint(spark: SparkSession, path: str, now: Start) -> None:
 
 
 def _check(before: Mapping[str, Any], now: Start) -> None:
-    """In the words of `bucket.check_head`, which looks at the state itself."""
-    if before["version"] != now.version:
-        raise SnapshotMistake(
-            f"the checkpoint holds state of version {before['version']}, this program reads version {now.version}",
-            code="state_version",
-            hint="go on with the release that wrote it, or start with a new checkpoint",
-        )
-    if before["buckets"] != now.buckets:
-        raise SnapshotMistake(
-            f"the checkpoint was started with buckets={before['buckets']}, now it is {now.buckets}",
-            code="buckets_changed",
-            hint=f"say buckets={before['buckets']}, or start with a new checkpoint",
-        )
-    if before["program"] != now.program:
-        raise SnapshotMistake(
-            "the checkpoint belongs to another program",
-            code="other_program",
-            hint="a changed pattern cannot go on from the old one's runs: start with a new checkpoint",
-        )
+    """What the state itself is refused for, said before the query starts; then what only the query knows."""
+    check_start(before, now.buckets, now.program)
     for option, value in (("dead_letters", now.dead_letters), ("idle_after", now.idle_after)):
         if before[option] != value:
             was = "without" if value else "with"
