@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from cepheid.engines.local.events import Columns
 from cepheid.engines.program import Program, compile
 from cepheid.engines.session import Found, Session, limits_of
-from cepheid.engines.spark.bucket import Bucket, read_head
+from cepheid.engines.spark.bucket import STATE_VERSION, Bucket, read_head
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
 from cepheid.engines.spark.output import Answer, Payload
 from cepheid.engines.spark.units import units_of
@@ -58,6 +58,7 @@ class DictStore:
 
     head: str | None = None
     parts: dict[int, bytes] = field(default_factory=dict)
+    blocks: dict[tuple[int, int], bytes] = field(default_factory=dict)
     held: dict[int, bytes] = field(default_factory=dict)
 
     def read_head(self) -> str | None:
@@ -66,14 +67,23 @@ class DictStore:
     def write_head(self, text: str) -> None:
         self.head = text
 
-    def segments(self) -> Iterator[tuple[int, bytes]]:
+    def indexes(self) -> Iterator[tuple[int, bytes]]:
         return iter(list(self.parts.items()))
 
-    def put_segment(self, number: int, body: bytes) -> None:
-        self.parts[number] = body
+    def put_index(self, segment: int, body: bytes) -> None:
+        self.parts[segment] = body
 
-    def delete_segment(self, number: int) -> None:
-        del self.parts[number]
+    def delete_index(self, segment: int) -> None:
+        del self.parts[segment]
+
+    def read_block(self, segment: int, block: int) -> bytes:
+        return self.blocks[segment, block]
+
+    def put_block(self, segment: int, block: int, body: bytes) -> None:
+        self.blocks[segment, block] = body
+
+    def delete_block(self, segment: int, block: int) -> None:
+        del self.blocks[segment, block]
 
     def waiting(self) -> Iterator[tuple[int, bytes]]:
         return iter(list(self.held.items()))
@@ -395,6 +405,7 @@ def nothing_left(query: Query) -> None:
     """After the end marker no state is kept and no timer is set."""
     for store in query.stores:
         assert not store.parts
+        assert not store.blocks
         assert not store.held
     assert set(query.looks.values()) == {None}
 
@@ -663,7 +674,12 @@ def refused(text: str, work: StreamWork) -> tuple[str, str | None, str | None]:
 def test_its_own_head_is_read() -> None:
     text, work = kept_head("A as a -> B as b .partition_by(k)")
     head = read_head(text, work)
-    assert (head["version"], head["buckets"], head["watermark"], head["sequence"]) == (1, 3, None, 0)
+    assert (head["version"], head["buckets"], head["watermark"], head["sequence"]) == (
+        STATE_VERSION,
+        3,
+        None,
+        0,
+    )
 
 
 def test_another_version() -> None:

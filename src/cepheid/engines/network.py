@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from cepheid.engines.program import PlannedStream, Program
@@ -11,6 +11,7 @@ from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
 from cepheid.matching.reference import ReferenceMatcher
+from cepheid.matching.shelf import Shelf
 from cepheid.matching.snapshot import Kept, pack_sections, unpack_sections
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
@@ -76,33 +77,24 @@ class Network:
         moments = [m for m in (matcher.next_look() for matcher in self.matchers.values()) if m is not None]
         return min(moments, default=None)
 
-    def entries(self) -> list[Entry]:
-        """Every key of every stream that has state."""
-        return [(name, key) for name, matcher in self.matchers.items() for key in matcher.keys()]  # noqa: SIM118
-
-    def __len__(self) -> int:
-        return sum(len(matcher) for matcher in self.matchers.values())
+    def use_shelves(self, shelf: Callable[[str], Shelf]) -> None:
+        """Keys that are not in memory lie on the shelf of their stream."""
+        for name, matcher in self.matchers.items():
+            matcher.shelf = shelf(name)
 
     def take_touched(self) -> list[Entry]:
         """What changed, or went, since the last call."""
         return [(name, key) for name, matcher in self.matchers.items() for key in matcher.take_touched()]
 
     def kept(self, entries: Iterable[Entry]) -> dict[Entry, Kept]:
-        """The state of those that have any."""
+        """The state of those in memory that have any."""
         found = ((entry, self.matchers[entry[0]].kept(entry[1])) for entry in entries)
         return {entry: kept for entry, kept in found if kept is not None}
 
-    def absorb(self, state: Mapping[Entry, Kept]) -> None:
-        """Takes on the state of some keys, in place of what was known of them."""
-        by_stream: dict[str, list[Kept]] = {}
-        for (name, _), kept in state.items():
-            by_stream.setdefault(name, []).append(kept)
-        for name, rows in by_stream.items():
-            self.matchers[name].absorb(rows)
-
-    def forget(self, entries: Iterable[Entry]) -> None:
+    def put_away(self, entries: Iterable[Entry]) -> None:
+        """The shelves have these as they are: they need not be in memory."""
         for name, key in entries:
-            self.matchers[name].forget([key])
+            self.matchers[name].put_away([key])
 
     def _through(
         self, events: Sequence[Event], step: Callable[[Matcher, list[Event]], Findings]

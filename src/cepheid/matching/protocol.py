@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Protocol
 
 from cepheid.matching.found import Findings
+from cepheid.matching.shelf import Shelf
 from cepheid.matching.snapshot import Kept
 from cepheid.pattern.event import Event
 
@@ -35,20 +36,13 @@ class Matcher(Protocol):
 
     # State key by key, for engines that keep it so. A key goes by its text.
 
-    def keys(self) -> Iterator[str]:
-        """The keys that have state."""
-
-    def __len__(self) -> int:
-        """How many keys have state."""
+    shelf: Shelf  # where keys lie that are not in memory
 
     def take_touched(self) -> list[str]:
         """The keys whose state changed, or went, since the last call."""
 
     def kept(self, key: str) -> Kept | None:
-        """The state of a key; None if it has none."""
+        """The state of a key that is in memory; None if it has none."""
 
-    def absorb(self, rows: Iterable[Kept]) -> None:
-        """Take on the state of some keys, and leave the others as they are."""
-
-    def forget(self, keys: Iterable[str]) -> None:
-        """As if there had never been an event of these keys."""
+    def put_away(self, keys: Iterable[str]) -> None:
+        """The shelf has these as they are: they need not be in memory."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from cepheid.matching.counting import CountingPartition
@@ -16,6 +16,7 @@ from cepheid.matching.lifecycle import Listener
 from cepheid.matching.moment import Moment
 from cepheid.matching.partition import Partition
 from cepheid.matching.protocol import Key
+from cepheid.matching.shelf import MemoryShelf, Shelf
 from cepheid.matching.snapshot import (
     EventTable,
     Kept,
@@ -53,8 +54,8 @@ class ReferenceMatcher:
         self.late_memory = late_memory  # how far behind the watermark an event may come and still be matched
         self.key_of = [compile_value(e) for e in plan.key]
         self.partitions: dict[Key, Partition] = {}
-        self.cold: dict[str, Kept] = {}  # partitions as text, until their key or their moment comes
-        self.deadlines: list[tuple[int, int, Key | str]] = []  # a heap; entries may be out of date
+        self.shelf: Shelf = MemoryShelf()  # partitions as text, until their key or their moment comes
+        self.deadlines: list[tuple[int, int, Key]] = []  # a heap; entries may be out of date
         self.tie = 0
         self.touched: set[Key] = set()  # partitions that are not as they were when last asked for
         self.evicted = 0
@@ -72,6 +73,8 @@ class ReferenceMatcher:
 
     def _pass(self, time: int) -> list[Findings]:
         found: list[Findings] = []
+        for kept in self.shelf.take_due(time):
+            self._revived(kept)
         while self.deadlines and self.deadlines[0][0] < time:
             found += _by_first_event(self._pass_moment(self.deadlines[0][0], time))
         return found
@@ -80,10 +83,9 @@ class ReferenceMatcher:
         """All that is scheduled for one moment, on the way to `time`."""
         found: list[Findings] = []
         while self.deadlines and self.deadlines[0][0] == moment:
-            _, _, due = heapq.heappop(self.deadlines)
-            if not self._scheduled(moment, due):
+            _, _, key = heapq.heappop(self.deadlines)
+            if not self._scheduled(moment, key):
                 continue
-            key = self._revived(self.cold.pop(due)) if isinstance(due, str) else due
             partition = self.partitions[key]
             partition.scheduled = None
             self.touched.add(key)
@@ -95,8 +97,8 @@ class ReferenceMatcher:
 
     def on_end(self, time: int) -> Findings:
         found = self._pass(time)
-        for text in list(self.cold):
-            self._revived(self.cold.pop(text))
+        for kept in self.shelf.take_all():
+            self._revived(kept)
         found += _by_first_event(partition.on_end(time) for partition in self.partitions.values())
         return merged(found)
 
@@ -112,7 +114,7 @@ class ReferenceMatcher:
         return found
 
     def _woken(self, key: Key) -> Partition | None:
-        kept = self.cold.pop(dump(key), None) if self.cold else None
+        kept = self.shelf.take(dump(key)) if self.shelf else None
         return None if kept is None else self.partitions[self._revived(kept)]
 
     def _values(self, event: Event) -> tuple[Any, ...]:
@@ -134,19 +136,17 @@ class ReferenceMatcher:
         self.tie += 1
         heapq.heappush(self.deadlines, (moment, self.tie, key))
 
-    def _scheduled(self, deadline: int, due: Key | str) -> bool:
+    def _scheduled(self, deadline: int, key: Key) -> bool:
         """Is the partition still there, and not overtaken by an earlier entry?"""
-        if isinstance(due, str):
-            kept = self.cold.get(due)
-            return kept is not None and kept.moment == deadline
-        partition = self.partitions.get(due)
+        partition = self.partitions.get(key)
         return partition is not None and partition.scheduled == deadline
 
     def next_look(self) -> int | None:
         """When time has passed this, there is something to do without any event."""
         while self.deadlines and not self._scheduled(self.deadlines[0][0], self.deadlines[0][2]):
             heapq.heappop(self.deadlines)
-        return self.deadlines[0][0] if self.deadlines else None
+        moments = [self.shelf.next_moment(), self.deadlines[0][0] if self.deadlines else None]
+        return min((m for m in moments if m is not None), default=None)
 
     # State, partition by partition. A key goes by its text here.
 
@@ -155,50 +155,32 @@ class ReferenceMatcher:
         touched, self.touched = self.touched, set()
         return [dump(key) for key in touched]
 
-    def keys(self) -> Iterator[str]:
-        """The keys that have state."""
-        yield from (dump(key) for key in self.partitions)
-        yield from self.cold
-
-    def __len__(self) -> int:
-        return len(self.partitions) + len(self.cold)
-
     def kept(self, key: str) -> Kept | None:
-        """The state of a key as text; None if it has none."""
-        if key in self.cold:
-            return self.cold[key]
+        """The state of a key as text; None if it has none in memory."""
         partition = self.partitions.get(load(key))
-        if partition is None:
-            return None
+        return None if partition is None else self._as_text(key, partition)
+
+    def _as_text(self, key: str, partition: Partition) -> Kept:
         events = EventTable(self.plan.needed)
         runs = [run_row(r, events) for r in partition.runs]
         furthest = [run_row(r, events) for r in partition.furthest.values()]
         state = [encode(partition.key), runs, furthest, partition.extra_state(events), events.rows]
         return Kept(key, partition.next_look(self.late_memory), to_json(state))
 
-    def absorb(self, rows: Iterable[Kept]) -> None:
-        """Take on partitions, in place of those of the same keys. Each stays as it is until it is needed."""
-        for kept in rows:
-            self.partitions.pop(load(kept.key), None) if self.partitions else None
-            self.cold[kept.key] = kept
-            if kept.moment is not None:
-                self.tie += 1
-                heapq.heappush(self.deadlines, (kept.moment, self.tie, kept.key))
-
-    def forget(self, keys: Iterable[str]) -> None:
-        """As if there had never been an event of these keys."""
+    def put_away(self, keys: Iterable[str]) -> None:
+        """These are on the shelf, as they are here: they need not be in memory."""
         for text in keys:
-            key = load(text)
-            if self.cold.pop(text, None) is not None or self.partitions.pop(key, None) is not None:
-                self.touched.add(key)
+            self.partitions.pop(load(text), None)
 
     def snapshot(self) -> bytes:
-        rows = [kept for key in list(self.keys()) if (kept := self.kept(key)) is not None]
-        return pack_sections({"partitions": kept_table(rows)}, self.plan.identity)
+        on_shelf = list(self.shelf.take_all())
+        self.shelf = MemoryShelf(on_shelf)
+        rows = [self._as_text(dump(key), partition) for key, partition in self.partitions.items()]
+        return pack_sections({"partitions": kept_table(rows + on_shelf)}, self.plan.identity)
 
     def restore(self, state: bytes) -> None:
-        self.partitions, self.cold, self.deadlines = {}, {}, []
-        self.absorb(read_kept(unpack_sections(state, self.plan.identity)["partitions"]))
+        self.partitions, self.deadlines = {}, []
+        self.shelf = MemoryShelf(read_kept(unpack_sections(state, self.plan.identity)["partitions"]))
 
     def _revived(self, kept: Kept) -> Key:
         """A partition from its text, among the others again."""

@@ -1,6 +1,6 @@
 """One bucket of keys in a stream: what waits for the watermark, the matcher's open runs, and how they are kept.
 
-No Spark in here: a store of three small maps is all it asks for, so that it can be tested, cut and restarted alone.
+No Spark in here: a store of a head and three maps is all it asks for, so it can be tested, cut, restarted alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from cepheid.engines.network import Network
 from cepheid.engines.session import Found
 from cepheid.engines.spark.layout import LETTER, SEQUENCE, TIME
 from cepheid.engines.spark.reading import read_events
-from cepheid.engines.spark.segments import Segments
+from cepheid.engines.spark.segment import NEVER
+from cepheid.engines.spark.segments import Segments, Writes
 from cepheid.engines.spark.work import StreamWork
 from cepheid.errors import SnapshotMistake
 from cepheid.matching.snapshot import ipc
@@ -26,7 +27,7 @@ from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
 from cepheid.time.arrival import Arrivals
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 
 
 class Store(Protocol):
@@ -34,9 +35,12 @@ class Store(Protocol):
 
     def read_head(self) -> str | None: ...
     def write_head(self, text: str) -> None: ...
-    def segments(self) -> Iterator[tuple[int, bytes]]: ...
-    def put_segment(self, number: int, body: bytes) -> None: ...
-    def delete_segment(self, number: int) -> None: ...
+    def indexes(self) -> Iterator[tuple[int, bytes]]: ...
+    def put_index(self, segment: int, body: bytes) -> None: ...
+    def delete_index(self, segment: int) -> None: ...
+    def read_block(self, segment: int, block: int) -> bytes: ...
+    def put_block(self, segment: int, block: int, body: bytes) -> None: ...
+    def delete_block(self, segment: int, block: int) -> None: ...
     def waiting(self) -> Iterator[tuple[int, bytes]]: ...
     def put_waiting(self, number: int, body: bytes) -> None: ...
     def delete_waiting(self, number: int) -> None: ...
@@ -62,7 +66,7 @@ class Bucket:
     number: int
     network: Network
     arrivals: Arrivals
-    segments: Segments = field(default_factory=Segments)
+    segments: Segments
     blobs: dict[int, int] = field(default_factory=dict)  # waiting rows: number of a blob -> its largest time
     token: str = ""
     sequence: int = 0
@@ -72,7 +76,8 @@ class Bucket:
     @classmethod
     def fresh(cls, work: StreamWork, number: int) -> Bucket:
         arrivals = Arrivals(work.lateness, work.limits(), told=True)
-        return cls(work, number, work.work.network(), arrivals)
+        segments = Segments(s.name for s in work.work.program)
+        return cls(work, number, _network(work, segments), arrivals, segments)
 
     # What happens.
 
@@ -82,6 +87,8 @@ class Bucket:
         """New rows, and how far the watermark has come. The answer is what became certain; the state is kept."""
         self.arrivals.late = self.arrivals.too_late = 0
         self.counts = Counts(rebuilt=self.counts.rebuilt)
+        self.segments.read = store.read_block
+        self.segments.horizon = -NEVER if watermark is None else watermark
         found = self._advance(watermark)
         kept: list[pa.RecordBatch] = []
         for batch in batches:
@@ -90,7 +97,7 @@ class Bucket:
             found += more
             kept += [on_time] if on_time.num_rows else []
         if end is not None:
-            found += self._finish(end)
+            found += self._finish(end, store)
             kept = []
         self.counts.matches = sum(item.kind == "match" for item in found)
         self._keep(store, kept)
@@ -138,12 +145,15 @@ class Bucket:
             return []
         return self.work.work.found(self.network.on_events(events, watermark))
 
-    def _finish(self, end: int) -> list[Found]:
-        """The end marker: nothing comes after it."""
+    def _finish(self, end: int, store: Store) -> list[Found]:
+        """The end marker: nothing comes after it, and nothing is kept."""
         found = self._matched(self.arrivals.end(), None)
         known = [t for t in (self.last_time, self.arrivals.watermark) if t is not None]
         found += self.work.work.found(self.network.on_end(max([end, *known])))
-        self.network.forget(self.network.entries())
+        self._write(store, self.segments.clear())
+        derived = self.network.derived_seq
+        self.network = _network(self.work, self.segments)
+        self.network.derived_seq = derived
         return found
 
     def next_look(self) -> int | None:
@@ -154,15 +164,21 @@ class Bucket:
     # How it is kept.
 
     def _keep(self, store: Store, kept: list[pa.RecordBatch]) -> None:
-        writes = self.segments.commit(self.network, self.network.take_touched())
-        for number in writes.delete:
-            store.delete_segment(number)
-        for number, body in writes.put.items():
-            store.put_segment(number, body)
-            self.counts.bytes_written += len(body)
+        self._write(store, self.segments.commit(self.network, self.network.take_touched()))
         self._keep_waiting(store, kept)
         self.token = secrets.token_hex(8)
         store.write_head(dump(self._head()))
+
+    def _write(self, store: Store, writes: Writes) -> None:
+        for segment in writes.delete_indexes:
+            store.delete_index(segment)
+        for segment, block in writes.delete_blocks:
+            store.delete_block(segment, block)
+        for segment, body in writes.indexes.items():
+            store.put_index(segment, body)
+        for (segment, block), body in writes.blocks.items():
+            store.put_block(segment, block, body)
+        self.counts.bytes_written += len(writes)
 
     def _keep_waiting(self, store: Store, kept: list[pa.RecordBatch]) -> None:
         first = self.arrivals.next_release
@@ -196,7 +212,7 @@ class Bucket:
     def rebuilt(cls, work: StreamWork, number: int, head: dict[str, Any], store: Store) -> Bucket:
         """A bucket from what was kept."""
         bucket = cls.fresh(work, number)
-        bucket.segments.load(store.segments(), bucket.network)
+        bucket.segments.load(store.indexes())
         bucket.network.derived_seq = head["derived"]
         bucket.token, bucket.sequence, bucket.last_time = head["token"], head["sequence"], head["last_time"]
         bucket._wait_again(store, head)
@@ -226,12 +242,18 @@ class Bucket:
             "too_late": self.counts.too_late,
             "matches": self.counts.matches,
             "waiting": self.arrivals.waiting,
-            "keys": len(self.network),
-            "segments": len(self.segments),
+            "keys": len(self.segments),
+            "segments": len(self.segments.segments),
             "bytes_written": self.counts.bytes_written,
             "rebuilt": self.counts.rebuilt,
             "watermark": None if watermark is None else from_microseconds(watermark),
         }
+
+
+def _network(work: StreamWork, segments: Segments) -> Network:
+    network = work.work.network()
+    network.use_shelves(segments.shelf)
+    return network
 
 
 def read_head(text: str, work: StreamWork) -> dict[str, Any]:

@@ -98,7 +98,8 @@ class SparkStore:
     def __init__(self, handle: Any) -> None:
         self.handle = handle
         self.head = handle.getValueState("head", "text string, timer bigint")
-        self.parts = handle.getMapState("segments", "number bigint", "body binary")
+        self.index_state = handle.getMapState("indexes", "segment bigint", "body binary")
+        self.block_state = handle.getMapState("blocks", "segment bigint, block bigint", "body binary")
         self.held = handle.getMapState("waiting", "number bigint", "body binary")
         self.timer: int | None = None
 
@@ -119,14 +120,23 @@ class SparkStore:
             self.handle.registerTimer(due)
         self.head.update((self.text, due))
 
-    def segments(self) -> Iterator[tuple[int, bytes]]:
-        return ((key[0], bytes(value[0])) for key, value in self.parts.iterator())
+    def indexes(self) -> Iterator[tuple[int, bytes]]:
+        return ((key[0], bytes(value[0])) for key, value in self.index_state.iterator())
 
-    def put_segment(self, number: int, body: bytes) -> None:
-        self.parts.updateValue((number,), (body,))
+    def put_index(self, segment: int, body: bytes) -> None:
+        self.index_state.updateValue((segment,), (body,))
 
-    def delete_segment(self, number: int) -> None:
-        self.parts.removeKey((number,))
+    def delete_index(self, segment: int) -> None:
+        self.index_state.removeKey((segment,))
+
+    def read_block(self, segment: int, block: int) -> bytes:
+        return bytes(self.block_state.getValue((segment, block))[0])
+
+    def put_block(self, segment: int, block: int, body: bytes) -> None:
+        self.block_state.updateValue((segment, block), (body,))
+
+    def delete_block(self, segment: int, block: int) -> None:
+        self.block_state.removeKey((segment, block))
 
     def waiting(self) -> Iterator[tuple[int, bytes]]:
         return ((key[0], bytes(value[0])) for key, value in self.held.iterator())
