@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 EVENTS_A_KEY = 100
+HOT = "user-hot"
 QUERIES = {
     "fraud": """Login as l -> Payment[amount > 700] as p -> Payment[amount > p.amount] as q
         .within(1d) .partition_by(user) .emit(id: match_id(), user: user, first: p.amount, second: q.amount)""",
@@ -25,17 +26,20 @@ QUERIES = {
 _TYPES = [(60, "View"), (72, "Payment"), (80, "Login"), (86, "LoginFailed"), (93, "Order"), (100, "Confirm")]
 
 
-def events(spark: SparkSession, count: int, files: int, folder: Path) -> DataFrame:
-    """Made by Spark out of hashes, the same every time, and kept as Parquet; in time order from file to file."""
-    path = folder / f"events_{count}_{files}"
+def events(spark: SparkSession, count: int, files: int, folder: Path, hot: int = 0) -> DataFrame:
+    """Made by Spark out of hashes, the same every time, and kept as Parquet; in time order from file to file.
+
+    `hot` in 100 events belong to one user.
+    """
+    path = folder / f"events_{count}_{files}{f'_hot{hot}' if hot else ''}"
     if not (path / "_SUCCESS").exists():
         shutil.rmtree(path, ignore_errors=True)
-        _made(spark, count, files).write.parquet(str(path))
+        _made(spark, count, files, hot).write.parquet(str(path))
         _in_order(path)
     return spark.read.parquet(str(path))
 
 
-def _made(spark: SparkSession, count: int, files: int) -> DataFrame:
+def _made(spark: SparkSession, count: int, files: int, hot: int) -> DataFrame:
     from pyspark.sql import functions as F
 
     def chance(name: str, upto: int) -> F.Column:  # type: ignore[name-defined]
@@ -47,10 +51,13 @@ def _made(spark: SparkSession, count: int, files: int) -> DataFrame:
     span = 10 * 86_400 * 1_000_000  # ten days, whatever the number of events
     keys = max(count // EVENTS_A_KEY, 1)
     time = F.lit(1_700_000_000_000_000) + (F.col("id") * F.lit(span // count))
+    user = F.concat(F.lit("user-"), chance("user", keys))
+    if hot:
+        user = F.when(chance("hot", 100) < hot, F.lit(HOT)).otherwise(user)
     return spark.range(0, count, 1, files).select(
         kind.alias("type"),
         F.timestamp_micros(time).alias("time"),
-        F.concat(F.lit("user-"), chance("user", keys)).alias("user"),
+        user.alias("user"),
         (chance("amount", 100_000) / 100.0).alias("amount"),
         chance("order", 4).alias("order"),
         F.concat(F.lit("203.0.113."), chance("ip", 250)).alias("ip"),

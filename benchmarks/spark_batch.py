@@ -2,7 +2,7 @@
 
 The floor is the same filtered scan, shuffle and sort with a `mapInArrow` that does nothing with the rows.
 
-    python benchmarks/spark_batch.py [--events 10000000] [--growth]
+    python benchmarks/spark_batch.py [--events 10000000] [--growth | --skew]
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from _spark_data import EVENTS_A_KEY, QUERIES, events, sampled
+from _spark_data import EVENTS_A_KEY, HOT, QUERIES, events, sampled
 
 import cepheid
 from cepheid.engines.options import make_options
@@ -32,6 +32,9 @@ def main() -> None:
     warnings.simplefilter("ignore")
     arguments = _arguments()
     spark = start_session("cepheid batch benchmark", cores=2, config={"spark.sql.shuffle.partitions": "16"})
+    if arguments.skew:
+        _skew(spark, arguments.events)
+        return
     sizes = [arguments.events * n // 8 for n in (1, 2, 4, 8)] if arguments.growth else [arguments.events]
     names = list(QUERIES) if not arguments.growth else ["fraud"]
     heads = f"{'floor ev/s':>12} {'ours ev/s':>12} {'ours/floor':>10}"
@@ -56,6 +59,33 @@ def _row(name: str, df: Any, count: int) -> None:
         f" {ours / floor:>9.1f}x",
         flush=True,
     )
+
+
+def _skew(spark: Any, count: int) -> None:
+    """The same number of events, evenly spread and with 30 in 100 of one user. (Under `fraud` that user alone has
+    more matches than could be listed: the query asks for every combination within a day.)"""
+    even, skewed = (events(spark, count, 16, FOLDER, hot) for hot in (0, 30))
+    _floor(QUERIES["fraud"], even)
+    print(f"{'query':14} {'events':>12} {'even ev/s':>12} {'skewed ev/s':>12} {'skewed/even':>11}")
+    for name in ("brute_force", "absence", "rising_trend"):
+        usual = _seconds(lambda name=name: cepheid.match(QUERIES[name], even).count())
+        ours = _seconds(lambda name=name: cepheid.match(QUERIES[name], skewed).count())
+        _check(name, skewed, max(count // EVENTS_A_KEY // 200, 1))
+        _check_hot(name, skewed)
+        print(
+            f"{name:14} {count:>12,} {count / usual:>12,.0f} {count / ours:>12,.0f} {ours / usual:>10.1f}x",
+            flush=True,
+        )
+
+
+def _check_hot(name: str, df: Any) -> None:
+    """All matches of the user with most events, by the reference matcher."""
+    its_own = df.where(df.user == HOT)
+    expected = sorted(cepheid.match(QUERIES[name], its_own.toArrow(), now=_end(df))["id"].to_pylist())
+    matches = cepheid.match(QUERIES[name], df)
+    found = sorted(matches.where(matches.user == HOT).toArrow()["id"].to_pylist())
+    assert found == expected, f"{name}: {len(found)} matches of {HOT} instead of {len(expected)}"
+    assert expected, f"{name}: no match of {HOT}"
 
 
 def _floor(query: str, df: Any) -> None:
@@ -94,6 +124,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=10_000_000)
     parser.add_argument("--growth", action="store_true", help="1, 2, 4 and 8 eighths of the events and keys")
+    parser.add_argument(
+        "--skew", action="store_true", help="30 in 100 events of one user, beside evenly spread"
+    )
     return parser.parse_args()
 
 

@@ -674,19 +674,15 @@ def refused(text: str, work: StreamWork) -> tuple[str, str | None, str | None]:
 def test_its_own_head_is_read() -> None:
     text, work = kept_head("A as a -> B as b .partition_by(k)")
     head = read_head(text, work)
-    assert (head["version"], head["buckets"], head["watermark"], head["sequence"]) == (
-        STATE_VERSION,
-        3,
-        None,
-        0,
-    )
+    assert (head["version"], head["buckets"]) == (STATE_VERSION, 3)
+    assert (head["watermark"], head["sequence"]) == (None, 0)
 
 
 def test_another_version() -> None:
     text, work = kept_head("A as a")
     head = {**load(text), "version": 7}
     assert refused(dump(head), work) == (
-        "the checkpoint holds state of version 7, this program reads version 1",
+        f"the checkpoint holds state of version 7, this program reads version {STATE_VERSION}",
         "state_version",
         "go on with the release that wrote it, or start with a new checkpoint",
     )
