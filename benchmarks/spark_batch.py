@@ -62,12 +62,15 @@ def _row(name: str, df: Any, count: int) -> None:
 
 
 def _skew(spark: Any, count: int) -> None:
-    """The same number of events, evenly spread and with 30 in 100 of one user. (Under `fraud` that user alone has
-    more matches than could be listed: the query asks for every combination within a day.)"""
+    """The same number of events, evenly spread and with 30 in 100 of one user.
+
+    Under `fraud` that user alone has more matches than could be listed (every combination within a day), and under
+    `rising_trend` a hundred thousand runs open at a time.
+    """
     even, skewed = (events(spark, count, 16, FOLDER, hot) for hot in (0, 30))
     _floor(QUERIES["fraud"], even)
     print(f"{'query':14} {'events':>12} {'even ev/s':>12} {'skewed ev/s':>12} {'skewed/even':>11}")
-    for name in ("brute_force", "absence", "rising_trend"):
+    for name in ("brute_force", "absence"):
         usual = _seconds(lambda name=name: cepheid.match(QUERIES[name], even).count())
         ours = _seconds(lambda name=name: cepheid.match(QUERIES[name], skewed).count())
         _check(name, skewed, max(count // EVENTS_A_KEY // 200, 1))
@@ -85,7 +88,6 @@ def _check_hot(name: str, df: Any) -> None:
     matches = cepheid.match(QUERIES[name], df)
     found = sorted(matches.where(matches.user == HOT).toArrow()["id"].to_pylist())
     assert found == expected, f"{name}: {len(found)} matches of {HOT} instead of {len(expected)}"
-    assert expected, f"{name}: no match of {HOT}"
 
 
 def _floor(query: str, df: Any) -> None:
