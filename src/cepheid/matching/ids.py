@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 _MASK = (1 << 64) - 1
-_LANES = ((0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9), (0xC2B2AE3D27D4EB4F, 0x94D049BB133111EB))
+LANES = ((0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9), (0xC2B2AE3D27D4EB4F, 0x94D049BB133111EB))
 
 
 def _mix(state: int, word: int, lane: tuple[int, int]) -> int:
@@ -46,7 +46,7 @@ def match_id(pattern_word: int, key_word: int, events: Iterable[tuple[int, int, 
     for place, time, rank in events:
         words += [place, time, rank]
     lanes = []
-    for lane in _LANES:
+    for lane in LANES:
         state = len(words)
         for word in words:
             state = _mix(state, word, lane)

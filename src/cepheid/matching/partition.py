@@ -335,11 +335,14 @@ class Partition:
         self.found.matches.append(match)
         self._tell(lifecycle.Completed, run, detected, match_id=match.id)
 
+    def _fingerprint(self, run: Run) -> str:
+        """What tells a match from the others of its partition."""
+        return match_id(0, 0, _sorted_places(run))
+
     def _match(self, run: Run, detected: int, provisional: bool = False) -> Match:
-        places = [(t.position, t.event.time, t.rank) for t in run.taken]
         ends = [when for edge, when in run.path if edge == -1]  # an absence was awaited
         return Match(
-            match_id(*self.identity, sorted(places, key=lambda p: (p[1], p[2], p[0]))),
+            match_id(*self.identity, _sorted_places(run)),
             self.key,
             tuple(sorted(run.events(), key=Event.place_in_order)),
             run.binds,
@@ -486,6 +489,12 @@ class Partition:
             step=step.alias or step.type,
             forked=forked,
         )
+
+
+def _sorted_places(run: Run) -> list[tuple[int, int, int]]:
+    """(place, time, rank) of each event, in the order of time."""
+    places = [(t.position, t.event.time, t.rank) for t in run.taken]
+    return sorted(places, key=lambda p: (p[1], p[2], p[0]))
 
 
 def _families(runs: list[Run]) -> Iterable[list[Run]]:

@@ -26,7 +26,7 @@ class NextMatchPartition(Partition):
         super().__init__(*args)
         self.owner: dict[int, int] = {}  # index of a used event -> the start of the run that used it
         self.history: list[tuple[Seen, Taken]] = []  # since the oldest open run
-        self.given: dict[int, set[str]] = {}  # ids each open run has already given out
+        self.given: dict[int, set[str]] = {}  # what tells the matches each open run has already given out
         self.replayed: set[int] = set()  # starts that were played again, the present event included
 
     def _choose(self, edges: list[Edge]) -> list[Edge]:
@@ -75,9 +75,9 @@ class NextMatchPartition(Partition):
                 self.runs = [r for r in self.runs if r.start != start]
                 self._replay(start, mine[0], detected)
                 continue
-            fresh = [r for r in mine if self._match(r, detected).id not in self.given.get(start, set())]
+            fresh = [r for r in mine if self._fingerprint(r) not in self.given.get(start, set())]
             for run in self._chosen(fresh):
-                self.given.setdefault(start, set()).add(self._match(run, detected).id)
+                self.given.setdefault(start, set()).add(self._fingerprint(run))
                 self._emit(run, detected)
             self._put_back(start, detected)
 

@@ -1,0 +1,487 @@
+"""Cross-event tests as instructions for the machine. What has no instruction is `Unsupported`.
+
+Whatever looks at one event alone and has no instruction (a function of its fields, a path into a struct) becomes a
+column of its own, worked out before the kernel runs. The machine only does what ties events together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, ClassVar
+
+from cepheid.matching.compiled import machine as m
+from cepheid.matching.compiled.tables import FIRST_COLUMN, aliases_of
+from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.pattern.duration import duration
+from cepheid.pattern.expr import (
+    Aggregate,
+    Binary,
+    Call,
+    Case,
+    Element,
+    Expr,
+    Field,
+    In,
+    IsNull,
+    Key,
+    Length,
+    Literal,
+    Opaque,
+    Unary,
+    rewrite,
+    walk,
+)
+from cepheid.pattern.functions import find_function
+from cepheid.pattern.model import Step
+from cepheid.pattern.text import expr_text
+from cepheid.pattern.times import EPOCH
+from cepheid.pattern.types import (
+    BOOL,
+    BYTES,
+    DATE,
+    DURATION,
+    FLOAT,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    Type,
+    common,
+)
+from cepheid.pattern.values import as_utc, clean
+from cepheid.plan.check_types import Scope, infer
+from cepheid.plan.plan import Plan
+
+_INTS = (INT, BOOL, TIMESTAMP, DATE, DURATION)
+_TEXTS = (STRING, BYTES)
+_COMPARISONS = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
+_INT_ARITHMETIC = {"+": m.ADD_INT, "-": m.SUBTRACT_INT, "*": m.MULTIPLY_INT, "%": m.REMAINDER_INT}
+_FLOAT_ARITHMETIC = {
+    "+": m.ADD_FLOAT,
+    "-": m.SUBTRACT_FLOAT,
+    "*": m.MULTIPLY_FLOAT,
+    "/": m.DIVIDE_FLOAT,
+    "%": m.REMAINDER_FLOAT,
+    "**": m.POWER_FLOAT,
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A value of every event: an expression over its fields alone."""
+
+    expr: Expr
+    type: Type
+    place: int  # among the columns of its kind
+    number: int  # among all
+
+
+@dataclass
+class Columns:
+    """The columns that tests read, each once; and the constants they compare with."""
+
+    event: Type  # what is known of the events' fields
+    found: dict[Expr, Column] = field(default_factory=dict)
+    constants: list[float] = field(default_factory=list)
+    heap: bytearray = field(default_factory=bytearray)
+
+    def has(self, path: tuple[str, ...]) -> bool:
+        """Is there such a field?"""
+        kind: Type | None = self.event
+        for name in path:
+            kind = None if kind is None else kind.field(name)
+        return kind is not None and kind != NULL
+
+    def column(self, expr: Expr) -> Column:
+        if expr not in self.found:
+            kind = infer(expr, Scope(self.event, None, {}, {}))
+            family = _family(kind, expr)
+            place = sum(_family(c.type, c.expr) == family for c in self.found.values())
+            self.found[expr] = Column(expr, kind, place, len(self.found))
+        return self.found[expr]
+
+    def of(self, family: str) -> list[Column]:
+        return [c for c in self.found.values() if _family(c.type, c.expr) == family]
+
+    def constant(self, value: float) -> int:
+        self.constants.append(value)
+        return len(self.constants) - 1
+
+    def text(self, value: bytes) -> tuple[int, int]:
+        at = len(self.heap)
+        self.heap += value
+        return at, len(self.heap)
+
+
+def _family(kind: Type, expr: Expr) -> str:
+    if kind in _INTS:
+        return "int"
+    if kind == FLOAT:
+        return "float"
+    if kind in _TEXTS:
+        return "text"
+    raise Unsupported(f"`{expr_text(expr)}` is of type {kind}")
+
+
+Instructions = list[list[int]]
+
+
+def compiled_tests(plan: Plan, columns: Columns) -> dict[tuple[str, int], Instructions]:
+    """Every cross-event test of a plan, by what it tests and which of it."""
+    automaton = plan.automaton
+    aliases = {alias: i for i, alias in enumerate(aliases_of(plan))}
+
+    def test(exprs: Sequence[Expr], own: str | None = None, itself: str | None = None) -> Instructions:
+        return _Test(columns, aliases, plan, own, itself).conjuncts(exprs)
+
+    found: dict[tuple[str, int], Instructions] = {}
+    for p in automaton.positions:
+        own, itself = _own(p.step, p.beta, p.repeated)
+        found["position", p.index] = test(p.beta, own, itself)
+    for a in automaton.absences:
+        found["absence", a.index] = test(a.beta, *_own(a.node.step, a.beta, False))
+    for i, g in enumerate(plan.guards):
+        found["guard", i] = test(g.beta, *_own(g.guard.step, g.beta, False))
+    for e in automaton.edges:
+        found["edge", e.index] = test(e.tests)
+    for accept in automaton.accepts:
+        found["accept", accept.index] = test(accept.tests)
+    for c in automaton.closures:
+        found["until", c.index] = test((c.until,)) if c.until is not None else []
+    return {which: code for which, code in found.items() if code}
+
+
+def _own(step: Step, beta: tuple[Expr, ...], repeated: bool) -> tuple[str | None, str | None]:
+    """In a closure its own name is what was captured before; elsewhere it is the event itself."""
+    return (step.alias, None) if repeated else (None, step.alias)
+
+
+class _Test:
+    """One test: its instructions, in the making."""
+
+    def __init__(
+        self, columns: Columns, aliases: dict[str, int], plan: Plan, own: str | None, itself: str | None
+    ) -> None:
+        self.columns, self.aliases, self.plan = columns, aliases, plan
+        self.own, self.itself = own, itself
+        self.code: Instructions = []
+
+    def conjuncts(self, exprs: Sequence[Expr]) -> Instructions:
+        for expr in exprs:
+            self._conjunct(expr)
+        return self.code
+
+    def _conjunct(self, expr: Expr) -> None:
+        """All must be true. One that looks at its own closure counts only once there is something to look at."""
+        jumps = self._where_own_is_known(expr)
+        if self.value(expr) not in (BOOL, NULL):
+            raise Unsupported(f"`{expr_text(expr)}` is not a condition")
+        self._add(m.STOP_UNLESS_TRUE)
+        for at in jumps:
+            self.code[at][2] = len(self.code) - at - 1
+
+    def _where_own_is_known(self, expr: Expr) -> list[int]:
+        if self.own is None:
+            return []
+        nodes = list(walk(expr))
+        if any(isinstance(n, Opaque) for n in nodes):
+            raise Unsupported("a Python function sees a whole event")
+        marks = [self._marks(n.path) for n in nodes if isinstance(n, Field) and n.alias == self.own]
+        if any(isinstance(n, Aggregate) and n.alias == self.own for n in nodes):
+            marks = [-1]
+        for mark in dict.fromkeys(marks):
+            self._add(m.JUMP_IF_NOT_KNOWN, self.aliases[self.own], 0, mark)
+        return list(range(len(self.code) - len(dict.fromkeys(marks)), len(self.code)))
+
+    def _marks(self, path: tuple[str, ...]) -> int:
+        return self.columns.column(Field(None, path)).number if self.columns.has(path) else -1
+
+    def _add(self, op: int, a: int = 0, b: int = 0, c: int = 0) -> None:
+        self.code.append([op, a, b, c])
+
+    # Values: each adds what puts it on the stack, and says of which type it is.
+
+    def value(self, expr: Expr) -> Type:
+        before = len(self.code)
+        try:
+            return self._VALUES[type(expr)](self, expr)
+        except Unsupported:
+            del self.code[before:]
+            alone = self._alone(expr)
+            if alone is None:
+                raise
+            source, bare = alone
+            return self._load(source, bare)
+
+    def _alone(self, expr: Expr) -> tuple[int, Expr] | None:
+        """If an expression looks at one event only: at which, and the expression over its bare fields."""
+        nodes = list(walk(expr))
+        looks = {n.alias for n in nodes if isinstance(n, Field)}
+        others = any(isinstance(n, (Element, Length, Aggregate, Key, Opaque)) for n in nodes)
+        if others or len(looks) != 1:
+            return None
+        (alias,) = looks
+        if not all(self.columns.has(n.path) for n in nodes if isinstance(n, Field)):
+            return None
+        # A step that took no part has no fields: what makes something of nulls must not be worked out without it.
+        if alias not in (None, self.itself) and not all(map(_null_in_null_out, nodes)):
+            return None
+        return self._source(alias), rewrite(
+            expr, lambda n: Field(None, n.path) if isinstance(n, Field) else None
+        )
+
+    def _source(self, alias: str | None) -> int:
+        if alias is None or alias == self.itself:
+            return m.CURRENT
+        if alias not in self.aliases:
+            raise Unsupported(f"`{alias}` is bound by no step")
+        return 1 + m.PER_ALIAS * self.aliases[alias] + (m.OWN if alias == self.own else m.LAST)
+
+    def _load(self, source: int, bare: Expr) -> Type:
+        if isinstance(bare, Field) and not self.columns.has(bare.path):
+            self._add(m.NULL)
+            return NULL
+        column = self.columns.column(bare)
+        family = _family(column.type, bare)
+        op = {"int": m.LOAD_INT, "float": m.LOAD_FLOAT, "text": m.LOAD_TEXT}[family]
+        self._add(op, source, column.place + (FIRST_COLUMN if family == "int" else 0), column.number)
+        return column.type
+
+    def _field(self, expr: Field) -> Type:
+        if not expr.path:
+            raise Unsupported(f"`{expr_text(expr)}` is a whole event")
+        return self._load(self._source(expr.alias), Field(None, expr.path))
+
+    def _element(self, expr: Element) -> Type:
+        if expr.from_end:
+            return self._load(self._source_of_list(expr.alias) + m.LAST, Field(None, expr.path))
+        if not self.columns.has(expr.path):
+            self._add(m.NULL)
+            return NULL
+        if self.value(expr.index) not in (INT, NULL):
+            raise Unsupported(f"`{expr_text(expr.index)}` is not a position")
+        return self._load(self._source_of_list(expr.alias) + m.AT, Field(None, expr.path))
+
+    def _source_of_list(self, alias: str) -> int:
+        if alias == self.itself or alias not in self.aliases:
+            raise Unsupported(f"`{alias}` as a list")
+        return 1 + m.PER_ALIAS * self.aliases[alias]
+
+    def _key(self, expr: Key) -> Type:
+        return self._load(m.CURRENT, self.plan.key[self.plan.key_names.index(expr.name)])
+
+    def _literal(self, expr: Literal) -> Type:
+        return self._constant(clean(expr.value))
+
+    def _constant(self, value: Any) -> Type:
+        if value is None:
+            self._add(m.NULL)
+            return NULL
+        if isinstance(value, bool) or (isinstance(value, int) and -(2**63) < value < 2**63):
+            self._add(m.INT, int(value))
+            return BOOL if isinstance(value, bool) else INT
+        if isinstance(value, float):
+            self._add(m.FLOAT, self.columns.constant(value))
+            return FLOAT
+        if isinstance(value, (str, bytes)):
+            self._add(m.TEXT, *self.columns.text(value.encode() if isinstance(value, str) else value))
+            return STRING if isinstance(value, str) else BYTES
+        if isinstance(value, date):
+            self._add(m.INT, duration(as_utc(value) - EPOCH))
+            return TIMESTAMP if isinstance(value, datetime) else DATE
+        try:
+            self._add(m.INT, duration(value))
+        except Exception:
+            raise Unsupported(f"a literal of type {type(value).__name__}") from None
+        return DURATION
+
+    def _length(self, expr: Length) -> Type:
+        self._source_of_list(expr.alias)
+        self._add(m.LENGTH, self.aliases[expr.alias])
+        return INT
+
+    def _aggregate(self, expr: Aggregate) -> Type:
+        self._source_of_list(expr.alias)
+        if not self.columns.has(expr.path):
+            raise Unsupported(f"`{expr_text(expr)}` of a field that is not there")
+        column = self.columns.column(Field(None, expr.path))
+        family = _family(column.type, column.expr)
+        ops = _AGGREGATES.get((expr.name, family))
+        if ops is None or (expr.name in ("sum", "avg") and column.type in (BOOL, TIMESTAMP, DATE)):
+            raise Unsupported(f"`{expr_text(expr)}`")
+        place = column.place + (FIRST_COLUMN if family == "int" else 0)
+        for op in ops:
+            self._add(op, self.aliases[expr.alias], place, column.number)
+        if expr.name != "avg":
+            return column.type
+        if column.type == DURATION:
+            raise Unsupported(f"`{expr_text(expr)}`")
+        if family == "int":
+            self._add(m.TO_FLOAT_EXACTLY, 1)
+        self._add(m.TO_FLOAT, 0)
+        self._add(m.DIVIDE_FLOAT)
+        return FLOAT
+
+    # Operators.
+
+    def _unary(self, expr: Unary) -> Type:
+        kind = self.value(expr.operand)
+        if expr.op == "not":
+            self._add(m.NOT)
+            return BOOL
+        if kind in (INT, DURATION):
+            self._add(m.NEGATE_INT)
+        elif kind == FLOAT:
+            self._add(m.NEGATE_FLOAT)
+        elif kind != NULL:
+            raise Unsupported(f"`{expr_text(expr)}`")
+        return kind
+
+    def _binary(self, expr: Binary) -> Type:
+        if expr.op in ("and", "or"):
+            for side in (expr.left, expr.right):
+                if self.value(side) not in (BOOL, NULL):
+                    raise Unsupported(f"`{expr_text(side)}` is not a condition")
+            self._add(m.AND if expr.op == "and" else m.OR)
+            return BOOL
+        left = self.value(expr.left)
+        right = self.value(expr.right)
+        if expr.op in _COMPARISONS:
+            return self._compared(expr, left, right, _COMPARISONS[expr.op])
+        return self._calculated(expr, left, right)
+
+    def _compared(self, expr: Expr, left: Type, right: Type, which: int) -> Type:
+        kind = common(left, right)
+        if kind is None:
+            raise Unsupported(f"`{expr_text(expr)}` compares {left} with {right}")
+        if kind == NULL or kind in _INTS:
+            self._add(m.COMPARE_INT, which)
+        elif kind == FLOAT:
+            self._widened(left, right)
+            self._add(m.COMPARE_FLOAT, which)
+        elif kind in _TEXTS:
+            self._add(m.COMPARE_TEXT, which)
+        else:
+            raise Unsupported(f"`{expr_text(expr)}` compares values of type {kind}")
+        return BOOL
+
+    def _widened(self, left: Type, right: Type, op: int = m.TO_FLOAT) -> None:
+        if left == INT:
+            self._add(op, 1)
+        if right == INT:
+            self._add(op, 0)
+
+    def _calculated(self, expr: Binary, left: Type, right: Type) -> Type:
+        if NULL in (left, right):
+            self._add(m.COMPARE_INT, m.EQUAL)  # whatever it is, it is null
+            return NULL
+        pair = (left, right)
+        if pair == (INT, INT) and expr.op in _INT_ARITHMETIC:
+            self._add(_INT_ARITHMETIC[expr.op])
+            return INT
+        if set(pair) <= {INT, FLOAT} and not (expr.op == "**" and pair == (INT, INT)):
+            self._widened(left, right, m.TO_FLOAT_EXACTLY if pair == (INT, INT) else m.TO_FLOAT)
+            self._add(_FLOAT_ARITHMETIC[expr.op])
+            return FLOAT
+        return self._calculated_with_times(expr, pair)
+
+    def _calculated_with_times(self, expr: Binary, pair: tuple[Type, Type]) -> Type:
+        times = (TIMESTAMP, DATE)
+        if (expr.op in ("+", "-") and pair == (DURATION, DURATION)) or (
+            expr.op == "-" and pair[0] in times and pair[1] in times
+        ):
+            result = DURATION
+        elif (pair[0] in times and pair[1] == DURATION and expr.op in ("+", "-")) or (
+            expr.op == "+" and pair[0] == DURATION and pair[1] in times
+        ):
+            result = TIMESTAMP
+        elif expr.op == "*" and set(pair) == {INT, DURATION}:
+            result = DURATION
+        else:
+            raise Unsupported(f"`{expr_text(expr)}`: {pair[0]} and {pair[1]}")
+        self._add(_INT_ARITHMETIC[expr.op])
+        return result
+
+    def _in(self, expr: In) -> Type:
+        for at, item in enumerate(expr.items):
+            self._compared(expr, self.value(expr.operand), self.value(item), m.EQUAL)
+            if at:
+                self._add(m.OR)
+        if not expr.items:
+            self._add(m.INT, 0)
+        if expr.negated:
+            self._add(m.NOT)
+        return BOOL
+
+    def _is_null(self, expr: IsNull) -> Type:
+        self.value(expr.operand)
+        self._add(m.IS_KNOWN if expr.negated else m.IS_NULL)
+        return BOOL
+
+    def _case(self, expr: Case) -> Type:
+        kinds: list[Type] = []
+        ends: list[int] = []
+        for condition, value in expr.branches:
+            self.value(condition)
+            at = len(self.code)
+            self._add(m.JUMP_UNLESS_TRUE)
+            kinds.append(self.value(value))
+            ends.append(len(self.code))
+            self._add(m.JUMP)
+            self.code[at][1] = len(self.code) - at - 1
+        kinds.append(self.value(expr.default))
+        for end in ends:
+            self.code[end][1] = len(self.code) - end - 1
+        known = {k for k in kinds if k != NULL}
+        if len(known) > 1:  # a branch would have to be widened
+            raise Unsupported(f"`{expr_text(expr)}` has values of {' and '.join(sorted(map(str, known)))}")
+        return known.pop() if known else NULL
+
+    def _call(self, expr: Call) -> Type:
+        if expr.name == "abs" and len(expr.args) == 1:
+            kind = self.value(expr.args[0])
+            if kind in (INT, FLOAT, DURATION):
+                self._add(m.ABS_FLOAT if kind == FLOAT else m.ABS_INT)
+                return kind
+        raise Unsupported(f"`{expr.name}` of several events")
+
+    def _opaque(self, expr: Opaque) -> Type:
+        raise Unsupported(f"the Python function `{expr.name}`")
+
+    _VALUES: ClassVar[dict[type[Expr], Callable[[_Test, Any], Type]]] = {
+        Literal: _literal,
+        Field: _field,
+        Element: _element,
+        Length: _length,
+        Aggregate: _aggregate,
+        Key: _key,
+        Unary: _unary,
+        Binary: _binary,
+        In: _in,
+        IsNull: _is_null,
+        Case: _case,
+        Call: _call,
+        Opaque: _opaque,
+    }
+
+
+_AGGREGATES = {
+    ("sum", "int"): (m.SUM_INT,),
+    ("sum", "float"): (m.SUM_FLOAT,),
+    ("avg", "int"): (m.SUM_INT, m.COUNT_KNOWN),
+    ("avg", "float"): (m.SUM_FLOAT, m.COUNT_KNOWN),
+    ("min", "int"): (m.MIN_INT,),
+    ("max", "int"): (m.MAX_INT,),
+    ("min", "float"): (m.MIN_FLOAT,),
+    ("max", "float"): (m.MAX_FLOAT,),
+}
+
+
+def _null_in_null_out(node: Expr) -> bool:
+    if isinstance(node, Call):
+        return not find_function(node).takes_null
+    if isinstance(node, Binary):
+        return node.op not in ("and", "or")
+    return isinstance(node, (Field, Literal)) or (isinstance(node, Unary) and node.op == "-")

@@ -1,0 +1,120 @@
+"""Events as the kernel reads them: an Arrow table's columns in matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.matching.compiled.bytecode import Column, Columns
+from cepheid.matching.compiled.tables import FIRST_COLUMN, PASSED, RANK, TIME, TYPE
+from cepheid.matching.evaluate import compile_value
+from cepheid.matching.moment import Moment
+from cepheid.pattern.event import Event
+from cepheid.pattern.expr import Field
+from cepheid.pattern.types import BOOL, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP
+
+Numbers = npt.NDArray[np.int64]
+
+_STORED = {
+    INT: pa.int64(),
+    BOOL: pa.bool_(),
+    TIMESTAMP: pa.timestamp("us"),
+    DATE: pa.date32(),
+    DURATION: pa.duration("us"),
+    FLOAT: pa.float64(),
+    STRING: pa.large_string(),
+}
+
+
+class Events(NamedTuple):
+    """Rows of events as matrices; a column is a row of a matrix."""
+
+    ints: Numbers  # TIME, PASSED, RANK, TYPE, then the columns
+    floats: npt.NDArray[np.float64]
+    nulls: npt.NDArray[np.bool_]
+    texts: Numbers  # where each text begins in the heap; a column has one number more than rows
+    heap: npt.NDArray[np.uint8]
+    constants: npt.NDArray[np.float64]
+
+
+def to_events(
+    table: pa.Table,
+    columns: Columns,
+    times: Numbers,
+    passed: Numbers,
+    kinds: Numbers,
+    ranks: Numbers | None = None,
+) -> Events:
+    """Matrices of the columns that tests read."""
+    rows = len(times)
+    ints = np.empty((FIRST_COLUMN + len(columns.of("int")), rows), np.int64)
+    ints[TIME], ints[PASSED], ints[TYPE] = times, passed, kinds
+    ints[RANK] = -1 if ranks is None else ranks
+    floats = np.empty((len(columns.of("float")), rows), np.float64)
+    nulls = np.zeros((max(len(columns.found), 1), rows), np.bool_)
+    texts = np.zeros((len(columns.of("text")), rows + 1), np.int64)
+    heap = [np.frombuffer(bytes(columns.heap), np.uint8)]
+    for column in columns.found.values():
+        values = _values(table, column)
+        nulls[column.number] = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
+        if column.type == FLOAT:
+            floats[column.place] = pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False)
+        elif column.type == STRING:
+            texts[column.place] = _spans(values, heap)
+        else:
+            ints[FIRST_COLUMN + column.place] = _whole(values)
+    constants = np.array(columns.constants or [0.0], np.float64)
+    return Events(ints, floats, nulls, texts, np.concatenate(heap), constants)
+
+
+def _values(table: pa.Table, column: Column) -> pa.Array:
+    """A field as it is; anything else is worked out row by row, once."""
+    if isinstance(column.expr, Field):
+        found: Any = table[column.expr.path[0]]
+        for name in column.expr.path[1:]:
+            found = pc.struct_field(found, name)
+    else:
+        found = pa.array(_worked_out(table, column), _STORED[column.type])
+    if isinstance(found, pa.ChunkedArray):
+        found = found.combine_chunks()
+    if isinstance(found, pa.ChunkedArray):
+        found = pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
+    return _plain(found, column)
+
+
+def _plain(values: pa.Array, column: Column) -> pa.Array:
+    if column.type == TIMESTAMP:
+        return values.cast(pa.timestamp("us"))
+    return values.cast(_STORED[column.type])
+
+
+def _worked_out(table: pa.Table, column: Column) -> Sequence[Any]:
+    value = compile_value(column.expr)
+    return [value(Moment(Event("", 0, fields), {})) for fields in table.to_pylist()]
+
+
+def _whole(values: pa.Array) -> Numbers:
+    if pa.types.is_date32(values.type):
+        values = values.cast(pa.timestamp("us"))
+    if pa.types.is_boolean(values.type):
+        values = values.cast(pa.int8())
+    if not pa.types.is_integer(values.type):
+        values = values.cast(pa.int64())
+    found: Numbers = pc.fill_null(values.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _spans(values: pa.Array, heap: list[Any]) -> Numbers:
+    """Where each text begins in the heap, which grows by them."""
+    before = sum(map(len, heap))
+    offsets = np.frombuffer(values.buffers()[1], np.int64, len(values) + 1, values.offset * 8)
+    data = values.buffers()[2]
+    body = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    heap.append(body[offsets[0] : offsets[-1]])
+    found: Numbers = offsets - offsets[0] + before
+    return found

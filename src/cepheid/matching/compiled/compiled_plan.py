@@ -1,0 +1,186 @@
+"""A plan ready for the kernel: its tables, the columns its tests read, and the space it works in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cepheid.matching.compiled.bytecode import Columns, compiled_tests
+from cepheid.matching.compiled.columns import Events
+from cepheid.matching.compiled.emission import EVENT_WIDTH, OUT_WIDTH
+from cepheid.matching.compiled.kernel import K_ROWS, KEY_WIDTH, SAVED_WIDTH, V_ROWS, V_WORDS, match_keys
+from cepheid.matching.compiled.space import (
+    CONSTANTS,
+    DROPPED,
+    FLOATS,
+    FULL,
+    FULL_OUT,
+    FULL_SAVED,
+    HEAP,
+    INTS,
+    N_OUT,
+    N_OUT_EVENTS,
+    NULLS,
+    OUT,
+    OUT_EVENTS_AT,
+    OUT_EVENTS_ROOM,
+    OUT_ROOM,
+    ROWS,
+    STARTED,
+    STATUS,
+    TEXTS,
+    new_space,
+)
+from cepheid.matching.compiled.tables import Table, encode
+from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.pattern.types import Type
+from cepheid.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class CompiledPlan:
+    plan: Plan
+    columns: Columns
+    types: dict[str, int]
+    tables: Table
+
+    @classmethod
+    def of(cls, plan: Plan, event: Type) -> CompiledPlan:
+        """Raises Unsupported, with the reason, for what the kernel cannot take."""
+        if plan.counting:
+            raise Unsupported("it counts matches without listing them")
+        columns = Columns(event)
+        tests = compiled_tests(plan, columns)
+        names = [p.step.type for p in plan.automaton.positions]
+        types = {name: i for i, name in enumerate(dict.fromkeys(names))}
+        return cls(plan, columns, types, encode(plan, types, tests))
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What is told of some keys: where their new events, their state and their kept events begin, one row more."""
+
+    table: Table
+    words: Table
+
+    @classmethod
+    def without_state(cls, offsets: Table) -> Keys:
+        table = np.zeros((len(offsets), KEY_WIDTH), np.int64)
+        table[:, K_ROWS] = offsets
+        return cls(table, np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the kernel gave out for some keys, and what it saved of them."""
+
+    rows: Table
+    events: Table
+    counts: Table  # how often each thing happened to a run
+    left: list[int]  # keys for the reference matcher
+    saved: Table
+    saved_words: Table
+    saved_rows: Table
+
+
+class Kernel:
+    """Runs a compiled plan over keys; its space grows as needed and is used again."""
+
+    def __init__(self, plan: CompiledPlan) -> None:
+        self.plan = plan
+        self.runs, self.nodes = 64, 1024
+        self.space = new_space(plan.tables, self.runs, self.nodes)
+
+    def match(self, events: Events, keys: Keys, time: int, ends: bool) -> Answers:
+        room = _Room.of(len(keys.table), ends)
+        left: list[int] = []
+        at, count = 0, len(keys.table) - 1
+        self.space[N_OUT] = self.space[N_OUT_EVENTS] = 0
+        self.space[STARTED : DROPPED + 1] = 0
+        while at < count:
+            self._point(events, room)
+            at = match_keys(
+                self.plan.tables,
+                self.space,
+                keys.table,
+                keys.words,
+                at,
+                time,
+                ends,
+                room.saved,
+                room.saved_words,
+                room.saved_rows,
+            )
+            if at < count and not self._grown(room):
+                left.append(at)
+                room.saved[at + 1] = room.saved[at]
+                at += 1
+        return room.answers(self.space, left)
+
+    def _grown(self, room: _Room) -> bool:
+        """More room for what was full; False if it is not a question of room."""
+        status = self.space[STATUS]
+        if status == FULL:
+            self._grow()
+        elif status == FULL_OUT:
+            room.out, room.out_events = _doubled(room.out), _doubled(room.out_events)
+        elif status == FULL_SAVED:
+            room.saved_words, room.saved_rows = _doubled(room.saved_words), _doubled(room.saved_rows)
+        return bool(status in (FULL, FULL_OUT, FULL_SAVED))
+
+    def _point(self, events: Events, room: _Room) -> None:
+        """Tells the kernel where things lie."""
+        space = self.space
+        space[ROWS] = events.ints.shape[1]
+        space[INTS], space[FLOATS] = events.ints.ctypes.data, events.floats.ctypes.data
+        space[NULLS], space[TEXTS] = events.nulls.ctypes.data, events.texts.ctypes.data
+        space[HEAP], space[CONSTANTS] = events.heap.ctypes.data, events.constants.ctypes.data
+        space[OUT], space[OUT_ROOM] = room.out.ctypes.data, len(room.out)
+        space[OUT_EVENTS_AT], space[OUT_EVENTS_ROOM] = room.out_events.ctypes.data, len(room.out_events)
+
+    def _grow(self) -> None:
+        """Twice the room, with what was given out and counted so far."""
+        before = self.space
+        self.runs, self.nodes = 2 * self.runs, 2 * self.nodes
+        self.space = new_space(self.plan.tables, self.runs, self.nodes)
+        for counter in (N_OUT, N_OUT_EVENTS, *range(STARTED, DROPPED + 1)):
+            self.space[counter] = before[counter]
+
+
+@dataclass
+class _Room:
+    """Where the kernel writes its answers."""
+
+    out: Table
+    out_events: Table
+    saved: Table
+    saved_words: Table
+    saved_rows: Table
+
+    @classmethod
+    def of(cls, keys: int, ends: bool) -> _Room:
+        out = np.empty((max(1024, keys), OUT_WIDTH), np.int64)
+        words = 0 if ends else max(1024, 64 * keys)
+        return cls(
+            out,
+            np.empty((4 * len(out), EVENT_WIDTH), np.int64),
+            np.zeros((keys, SAVED_WIDTH), np.int64),
+            np.empty(words, np.int64),
+            np.empty(words, np.int64),
+        )
+
+    def answers(self, space: Table, left: list[int]) -> Answers:
+        return Answers(
+            self.out[: space[N_OUT]],
+            self.out_events[: space[N_OUT_EVENTS]],
+            space[STARTED : DROPPED + 1].copy(),
+            left,
+            self.saved,
+            self.saved_words[: self.saved[-1, V_WORDS]],
+            self.saved_rows[: self.saved[-1, V_ROWS]],
+        )
+
+
+def _doubled(rows: Table) -> Table:
+    return np.concatenate([rows, np.empty_like(rows)])

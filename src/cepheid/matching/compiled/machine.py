@@ -1,0 +1,447 @@
+"""Cross-event tests inside the kernel: a small stack machine with typed instructions and three-valued logic.
+
+An instruction is (operation, a, b, c). A value is a whole number (also a time in microseconds, or a truth), a double,
+or a text as a span of the heap; a null is a mark beside it. Where exact meaning ends (a whole number that leaves 64
+bits) the machine gives up, and the reference matcher does the key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from cepheid.matching.compiled.memory import (
+    as_bits,
+    as_float,
+    load_byte,
+    load_int,
+)
+from cepheid.matching.compiled.space import (
+    CONSTANTS,
+    HEAP,
+    STACK,
+    event_float,
+    event_int,
+    event_null,
+    event_text,
+)
+from cepheid.matching.compiled.tables import (
+    AT_CODE,
+    AT_TESTS,
+    NODE_ROW,
+    NODE_SAME,
+    R_FIRST,
+    R_LAST,
+    R_NUMBER,
+)
+
+INSTRUCTION = 4  # numbers
+
+(
+    # Put a value on the stack.
+    NULL,
+    INT,  # a: the number
+    FLOAT,  # a: which constant
+    TEXT,  # a, b: span of the heap
+    LOAD_INT,  # a: from which event, b: column of its kind, c: column of the null marks
+    LOAD_FLOAT,
+    LOAD_TEXT,
+    LENGTH,  # a: alias
+    # The same, of all events of a closure: a: alias, b: column of its kind, c: column of the null marks.
+    SUM_INT,
+    SUM_FLOAT,
+    MIN_INT,
+    MAX_INT,
+    MIN_FLOAT,
+    MAX_FLOAT,
+    COUNT_KNOWN,
+    # Two values become one.
+    ADD_INT,
+    SUBTRACT_INT,
+    MULTIPLY_INT,
+    REMAINDER_INT,
+    ADD_FLOAT,
+    SUBTRACT_FLOAT,
+    MULTIPLY_FLOAT,
+    DIVIDE_FLOAT,
+    REMAINDER_FLOAT,
+    POWER_FLOAT,
+    COMPARE_INT,  # a: which comparison
+    COMPARE_FLOAT,
+    COMPARE_TEXT,
+    AND,
+    OR,
+    # One value becomes another.
+    TO_FLOAT,  # a: how far below the top
+    TO_FLOAT_EXACTLY,
+    NEGATE_INT,
+    ABS_INT,
+    NEGATE_FLOAT,
+    ABS_FLOAT,
+    NOT,
+    IS_NULL,
+    IS_KNOWN,
+    # Where to go on.
+    JUMP_IF_NOT_KNOWN,  # a: alias, b: how many instructions on, c: column of the null marks, or -1
+    JUMP,  # a: how many instructions on
+    JUMP_UNLESS_TRUE,
+    STOP_UNLESS_TRUE,
+) = range(43)
+
+# A value on the stack.
+TEXT_END, IS_NOTHING, VALUE = 1, 2, 3
+LOWEST = -(2**63)
+
+# Where a value comes from: the event at hand, the one before it, or one of an alias's.
+CURRENT = 0
+PER_ALIAS = 3
+LAST, OWN, AT = 0, 1, 2  # 1 + PER_ALIAS * alias + one of these
+
+EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(6)
+
+# How a test ends.
+FALSE, TRUE, GIVES_UP = 0, 1, 2
+
+
+@njit(cache=False)
+def _row(t, w, run, source, current, before, extra_alias, extra_row, position):
+    """The row a value comes from, or -1. `extra` is an event that counts as taken."""
+    if source == CURRENT:
+        return current
+    alias = (source - 1) // PER_ALIAS
+    how = (source - 1) % PER_ALIAS
+    if how == AT:
+        return _row_at(t, w, run, alias, extra_alias, extra_row, position)
+    if alias == extra_alias:
+        return extra_row
+    last = w[run + t[R_LAST] + alias]
+    if last >= 0:
+        return w[last + NODE_ROW]
+    return before if how == OWN else -1
+
+
+@njit(cache=False)
+def _row_at(t, w, run, alias, extra_alias, extra_row, position):
+    count = w[run + t[R_NUMBER] + alias]
+    if position < 0:
+        return -1
+    if position == count and alias == extra_alias:
+        return extra_row
+    if position >= count:
+        return -1
+    if position == 0:
+        return w[w[run + t[R_FIRST] + alias] + NODE_ROW]
+    at = w[run + t[R_LAST] + alias]
+    for _ in range(count - 1 - position):
+        at = w[at + NODE_SAME]
+    return w[at + NODE_ROW]
+
+
+@njit(cache=False)
+def _compared(which, less, same):
+    if which == EQUAL:
+        return same
+    if which == NOT_EQUAL:
+        return not same
+    if which == LESS:
+        return less
+    if which == LESS_EQUAL:
+        return less or same
+    if which == GREATER:
+        return not (less or same)
+    return not less
+
+
+@njit(cache=False)
+def _text_order(w, a, a_end, b, b_end):
+    """Below, at or above 0, as UTF-8 and Python order texts."""
+    heap = w[HEAP]
+    for i in range(min(a_end - a, b_end - b)):
+        difference = load_byte(heap + a + i) - load_byte(heap + b + i)
+        if difference != 0:
+            return difference
+    return (a_end - a) - (b_end - b)
+
+
+@njit(cache=False)
+def _added(a, b):
+    """The sum, and whether it fits."""
+    total = a + b
+    return total, not ((a >= 0) == (b >= 0) and (total >= 0) != (a >= 0))
+
+
+@njit(cache=False)
+def _fits_product(a, b):
+    return abs(np.float64(a) * np.float64(b)) < 9.0e18
+
+
+@njit(cache=False)
+def run_test(t, test, w, run, current, before, extra_alias, extra_row):
+    """The answer of one test: TRUE only where all of it is true.
+
+    `s` is the place of the topmost value: itself (a double as its bits), the end of a text, whether it is null.
+    """
+    at = t[AT_CODE] + t[t[AT_TESTS] + test] * INSTRUCTION
+    end = t[AT_CODE] + t[t[AT_TESTS] + test + 1] * INSTRUCTION
+    s = w[STACK] - VALUE
+    while at < end:
+        op, a, b, c = t[at], t[at + 1], t[at + 2], t[at + 3]
+        at += INSTRUCTION
+        if op <= LENGTH:
+            s = _put(t, w, s, op, a, b, c, run, current, before, extra_alias, extra_row)
+        elif op <= COUNT_KNOWN:
+            s += VALUE
+            if not _aggregate(t, w, s, op, a, b, c, run, extra_alias, extra_row):
+                return GIVES_UP
+        elif op <= OR:
+            s -= VALUE
+            if not _combine(w, s, op, a):
+                return GIVES_UP
+        elif op <= IS_KNOWN:
+            if not _change(w, s, op, a):
+                return GIVES_UP
+        elif op == JUMP_IF_NOT_KNOWN:
+            # A closure's own name, before it captured anything and where the event before has no such field.
+            if w[run + t[R_NUMBER] + a] == 0 and (c < 0 or before < 0 or event_null(w, c, before)):
+                at += b * INSTRUCTION
+        elif op == JUMP:
+            at += a * INSTRUCTION
+        else:
+            true = w[s + IS_NOTHING] == 0 and w[s] == 1
+            s -= VALUE
+            if not true:
+                if op == STOP_UNLESS_TRUE:
+                    return FALSE
+                at += a * INSTRUCTION
+    return TRUE
+
+
+@njit(cache=False)
+def _put(t, w, s, op, a, b, c, run, current, before, extra_alias, extra_row):
+    """One more value; the answer is the place of the topmost one."""
+    if op in (LOAD_INT, LOAD_FLOAT, LOAD_TEXT):
+        place = np.int64(0)
+        if a > 0 and (a - 1) % PER_ALIAS == AT:  # its place is on the stack
+            place = np.int64(-1) if w[s + IS_NOTHING] else w[s]
+            s -= VALUE
+        row = _row(t, w, run, a, current, before, extra_alias, extra_row, place)
+        s += VALUE
+        nothing = row < 0 or event_null(w, c, row)
+        w[s + IS_NOTHING] = nothing
+        if nothing:
+            return s
+        if op == LOAD_INT:
+            w[s] = event_int(w, b, row)
+        elif op == LOAD_FLOAT:
+            w[s] = as_bits(event_float(w, b, row))
+        else:
+            w[s] = event_text(w, b, row)
+            w[s + TEXT_END] = event_text(w, b, row + 1)
+        return s
+    s += VALUE
+    w[s + IS_NOTHING] = op == NULL
+    if op == LENGTH:
+        w[s] = w[run + t[R_NUMBER] + a] + (1 if a == extra_alias else 0)
+    elif op == FLOAT:
+        w[s] = load_int(w[CONSTANTS] + a * 8)
+    else:
+        w[s] = a
+        w[s + TEXT_END] = b
+    return s
+
+
+@njit(cache=False)
+def _combine(w, s, op, a):
+    """Two values become one; False where that has no exact meaning here."""
+    o = s + VALUE
+    if op in (AND, OR):
+        # What decides: a false, a true.
+        decides = 0 if op == AND else 1
+        unknown = w[s + IS_NOTHING] or w[o + IS_NOTHING]
+        one, other = w[s] if not w[s + IS_NOTHING] else 2, w[o] if not w[o + IS_NOTHING] else 2
+        decided = one == decides or other == decides
+        w[s] = decides if decided else 1 - decides
+        w[s + IS_NOTHING] = unknown and not decided
+        return True
+    if w[s + IS_NOTHING] or w[o + IS_NOTHING]:
+        w[s + IS_NOTHING] = 1
+        return True
+    if op == COMPARE_INT:
+        w[s] = _compared(a, w[s] < w[o], w[s] == w[o])
+        return True
+    if op == COMPARE_FLOAT:
+        w[s] = _compared(a, as_float(w[s]) < as_float(w[o]), as_float(w[s]) == as_float(w[o]))
+        return True
+    if op == COMPARE_TEXT:
+        order = _text_order(w, w[s], w[s + TEXT_END], w[o], w[o + TEXT_END])
+        w[s] = _compared(a, order < 0, order == 0)
+        return True
+    if op <= REMAINDER_INT:
+        return _combine_ints(w, s, op, w[s], w[o])
+    return _combine_floats(w, s, op, as_float(w[s]), as_float(w[o]))
+
+
+@njit(cache=False)
+def _combine_ints(w, s, op, x, y):
+    fits = True
+    if op == ADD_INT:
+        w[s], fits = _added(x, y)
+    elif op == SUBTRACT_INT:
+        fits = y != LOWEST
+        if fits:
+            w[s], fits = _added(x, -y)
+    elif op == MULTIPLY_INT:
+        w[s] = x * y
+        fits = _fits_product(x, y)
+    elif y == 0:
+        w[s + IS_NOTHING] = 1
+    else:  # with the sign of the dividend
+        rest = abs(x) % abs(y)
+        w[s] = -rest if x < 0 else rest
+    return fits
+
+
+@njit(cache=False)
+def _combine_floats(w, s, op, x, y):
+    result = x
+    nothing = False
+    if op == ADD_FLOAT:
+        result = x + y
+    elif op == SUBTRACT_FLOAT:
+        result = x - y
+    elif op == MULTIPLY_FLOAT:
+        result = x * y
+    elif op == POWER_FLOAT:
+        result = x**y
+        if not np.isfinite(result):
+            return False
+    elif y == 0.0 or (op == REMAINDER_FLOAT and np.isinf(x)):
+        nothing = True
+    elif op == DIVIDE_FLOAT:
+        result = x / y
+    else:
+        result = np.fmod(x, y)
+    w[s] = as_bits(result)
+    w[s + IS_NOTHING] = nothing or result != result
+    return True
+
+
+@njit(cache=False)
+def _change(w, s, op, a):
+    """The topmost value (for widening, one below it) becomes another; False where that has no exact meaning."""
+    if op in (TO_FLOAT, TO_FLOAT_EXACTLY):
+        o = s - a * VALUE
+        if op == TO_FLOAT_EXACTLY and not w[o + IS_NOTHING] and abs(w[o]) > 2**53:
+            return False
+        w[o] = as_bits(np.float64(w[o]))
+    elif op in (IS_NULL, IS_KNOWN):
+        w[s] = (w[s + IS_NOTHING] != 0) == (op == IS_NULL)
+        w[s + IS_NOTHING] = 0
+    elif w[s + IS_NOTHING]:
+        return True
+    elif op == NOT:
+        w[s] = 1 - w[s]
+    elif op == NEGATE_FLOAT:
+        w[s] = as_bits(-as_float(w[s]))
+    elif op == ABS_FLOAT:
+        w[s] = as_bits(abs(as_float(w[s])))
+    elif w[s] == LOWEST:
+        return False
+    elif op == NEGATE_INT or w[s] < 0:
+        w[s] = -w[s]
+    return True
+
+
+@njit(cache=False)
+def _aggregate(t, w, s, op, alias, column, null_column, run, extra_alias, extra_row):
+    """Of what a closure captured, the newest first; nulls do not count. False where it leaves 64 bits."""
+    at = w[run + t[R_LAST] + alias]
+    row = extra_row if alias == extra_alias else -1
+    if row < 0 and at >= 0:
+        row = w[at + NODE_ROW]
+        at = w[at + NODE_SAME]
+    known = 0
+    total = np.int64(0)
+    best = 0.0
+    fits = True
+    partials = np.empty(64 if op == SUM_FLOAT else 0)
+    count = 0
+    while row >= 0 and fits:
+        if not event_null(w, null_column, row):
+            known += 1
+            if op == SUM_INT:
+                total, fits = _added(total, event_int(w, column, row))
+            elif op == SUM_FLOAT:
+                count = _accumulated(partials, count, event_float(w, column, row))
+                fits = count >= 0
+            elif op in (MIN_INT, MAX_INT):
+                value = event_int(w, column, row)
+                if known == 1 or (value < total if op == MIN_INT else value > total):
+                    total = value
+            elif op in (MIN_FLOAT, MAX_FLOAT):
+                number = event_float(w, column, row)
+                if known == 1 or (number < best if op == MIN_FLOAT else number > best):
+                    best = number
+        if at < 0:
+            break
+        row = w[at + NODE_ROW]
+        at = w[at + NODE_SAME]
+    if not fits:
+        return False
+    if op == COUNT_KNOWN:
+        w[s], w[s + IS_NOTHING] = known, 0
+        return True
+    w[s + IS_NOTHING] = known == 0
+    if op == SUM_FLOAT:
+        best = _rounded(partials, count)
+    whole = op in (SUM_INT, MIN_INT, MAX_INT)
+    w[s] = total if whole else as_bits(best)
+    return True
+
+
+# A sum of doubles as if every step were exact, rounded once, so that the order of the events does not matter: what
+# each addition loses is kept in partial sums that do not overlap (Shewchuk).
+
+
+@njit(cache=False)
+def _accumulated(partials, n, x):
+    """One more number; the answer is how many partial sums there are, or -1 if one is infinite."""
+    kept = 0
+    for j in range(n):
+        y = partials[j]
+        if abs(x) < abs(y):
+            x, y = y, x
+        high = x + y
+        low = y - (high - x)
+        if low != 0.0:
+            partials[kept] = low
+            kept += 1
+        x = high
+    if not np.isfinite(x) or kept >= len(partials):
+        return -1
+    partials[kept] = x
+    return kept + 1
+
+
+@njit(cache=False)
+def _rounded(partials, n):
+    """Their sum, rounded once; a tie goes by the sign of what lies below."""
+    if n == 0:
+        return 0.0
+    n -= 1
+    high = partials[n]
+    low = 0.0
+    while n > 0:
+        x = high
+        n -= 1
+        y = partials[n]
+        high = x + y
+        low = y - (high - x)
+        if low != 0.0:
+            break
+    if n > 0 and low != 0.0 and (low < 0.0) == (partials[n - 1] < 0.0) and partials[n - 1] != 0.0:
+        twice = low * 2.0
+        x = high + twice
+        if x - high == twice:
+            high = x
+    return high

@@ -1,0 +1,234 @@
+"""The compiled matcher behind the protocol: events as objects in, matches as objects out, the kernel between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.matching.compiled.columns import to_events
+from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel, Keys
+from cepheid.matching.compiled.emission import (
+    EVENT_POSITION,
+    EVENT_RANK,
+    EVENT_ROW,
+    MATCH,
+    OUT_CAUSE,
+    OUT_DETECTED,
+    OUT_EVENTS,
+    OUT_FIRST,
+    OUT_FROM,
+    OUT_KEY,
+    OUT_KIND,
+    OUT_PHASE,
+    OUT_STATE,
+    OUT_TO,
+    PENDING,
+    PROVISIONAL,
+    TIMEOUT,
+)
+from cepheid.matching.compiled.kernel import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH, V_LOOK, V_ROWS, V_WORDS
+from cepheid.matching.compiled.tables import NEVER, Table
+from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.matching.evaluate import compile_value
+from cepheid.matching.found import Findings, Match, Pending, Timeout
+from cepheid.matching.ids import key_text, match_id, text_word
+from cepheid.matching.keys import lookup_key
+from cepheid.matching.moment import Moment
+from cepheid.matching.protocol import Key
+from cepheid.matching.tests import PlanTests
+from cepheid.pattern.event import Event
+from cepheid.pattern.types import Type
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A key between two calls: its values, its state as words, the events it needs, when to look at it."""
+
+    values: tuple[Any, ...]
+    words: Table
+    events: list[Event]
+    look: int
+
+
+class CompiledMatcher:
+    """One plan, all its keys. A key's state is loaded for its events, and saved."""
+
+    def __init__(self, plan: CompiledPlan, tests: PlanTests | None = None) -> None:
+        self.compiled, self.plan = plan, plan.plan
+        self.kernel = Kernel(plan)
+        self.tests = tests or PlanTests(plan.plan)
+        self.key_of = [compile_value(e) for e in plan.plan.key]
+        self.keys: dict[Key, Waiting] = {}
+        self.time = -NEVER
+        self.counts: Table = np.zeros(7, np.int64)
+
+    def on_batch(self, events: Sequence[Event]) -> Findings:
+        time = max((e.time for e in events), default=self.time)
+        return self._step(events, max(time, self.time), ends=False)
+
+    def on_time(self, time: int) -> Findings:
+        return self._step((), max(time, self.time), ends=False)
+
+    def on_end(self, time: int) -> Findings:
+        return self._step((), time, ends=True)
+
+    def _step(self, events: Sequence[Event], time: int, ends: bool) -> Findings:
+        self.time = time
+        batch = self._batch(events, time, ends)
+        if not batch.keys:
+            return Findings()
+        columns, keys = batch.matrices(self.compiled, self.tests)
+        answers = self.kernel.match(columns, keys, time, ends)
+        if answers.left:
+            raise Unsupported("the kernel gave up on a key")
+        self.counts += answers.counts
+        self._keep(batch, answers, ends)
+        return _Findings(self.compiled, batch, answers).read()
+
+    def _batch(self, events: Sequence[Event], time: int, ends: bool) -> Batch:
+        """The keys that have something to do: events, or a moment that has come."""
+        new: dict[Key, list[Event]] = {}
+        values: dict[Key, tuple[Any, ...]] = {}
+        for event in events:
+            moment = Moment(event, {})
+            own = tuple(value(moment) for value in self.key_of)
+            key = lookup_key(own, self.plan.inferred_key)
+            new.setdefault(key, []).append(event)
+            values.setdefault(key, own)
+        due = [k for k, waiting in self.keys.items() if ends or waiting.look < time]
+        keys = list(dict.fromkeys([*new, *due]))
+        known = [self.keys.pop(k, None) for k in keys]
+        found = [w or Waiting(values[k], _NO_WORDS, [], NEVER) for k, w in zip(keys, known, strict=True)]
+        return Batch(keys, found, [new.get(k, []) for k in keys])
+
+    def _keep(self, batch: Batch, answers: Answers, ends: bool) -> None:
+        if ends:
+            return
+        for i, key in enumerate(batch.keys):
+            look = int(answers.saved[i, V_LOOK])
+            if look == -NEVER:
+                continue
+            words = answers.saved_words[answers.saved[i, V_WORDS] : answers.saved[i + 1, V_WORDS]].copy()
+            rows = answers.saved_rows[answers.saved[i, V_ROWS] : answers.saved[i + 1, V_ROWS]]
+            self.keys[key] = Waiting(batch.waiting[i].values, words, [batch.events[r] for r in rows], look)
+
+
+_NO_WORDS: Table = np.zeros(0, np.int64)
+
+
+class Batch:
+    """The keys of one call. Rows: the kept events of all keys, then the new ones."""
+
+    def __init__(self, keys: list[Key], waiting: list[Waiting], new: list[list[Event]]) -> None:
+        self.keys, self.waiting = keys, waiting
+        self.events = [e for w in waiting for e in w.events] + [e for own in new for e in own]
+        self.table = np.zeros((len(keys) + 1, KEY_WIDTH), np.int64)
+        kept = sum(len(w.events) for w in waiting)
+        self.table[:, K_EVENTS] = np.cumsum([0, *(len(w.events) for w in waiting)])
+        self.table[:, K_ROWS] = kept + np.cumsum([0, *(len(own) for own in new)])
+        self.table[:, K_WORDS] = np.cumsum([0, *(len(w.words) for w in waiting)])
+
+    def matrices(self, plan: CompiledPlan, tests: PlanTests) -> tuple[Any, Keys]:
+        seen = [tests.look_at(e) for e in self.events]
+        bits = [[*s.positions, *s.absences, *s.guards] for s in seen]
+        passed = np.array([sum(1 << i for i, b in enumerate(own) if b) for own in bits], np.int64)
+        times = np.array([e.time for e in self.events], np.int64)
+        kinds = np.array([plan.types.get(e.type, -1) for e in self.events], np.int64)
+        ranks = np.array([-1 if e.rank is None else e.rank for e in self.events], np.int64)
+        columns = to_events(table_of(self.events, plan.columns.event), plan.columns, times, passed, kinds, ranks)
+        words = np.concatenate([_NO_WORDS, *(w.words for w in self.waiting)])
+        return columns, Keys(self.table, words)
+
+
+def table_of(events: Sequence[Event], event: Type) -> pa.Table:
+    """The events' fields as a table."""
+    try:
+        columns = {name: pa.array([e.fields.get(name) for e in events]) for name, _ in event.fields}
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as problem:
+        raise Unsupported(f"values of one field have several types: {problem}") from None
+    return pa.table(columns)
+
+
+class _Findings:
+    """The kernel's answers as matches, timeouts and pending absences."""
+
+    def __init__(self, compiled: CompiledPlan, batch: Batch, answers: Answers) -> None:
+        self.plan, self.batch, self.answers = compiled.plan, batch, answers
+        self.word = text_word(compiled.plan.identity)
+
+    def read(self) -> Findings:
+        matches: list[Match] = []
+        timeouts: list[Timeout] = []
+        pending: list[Pending] = []
+        for i in self._in_order():
+            row = self.answers.rows[i]
+            kind = row[OUT_KIND]
+            if kind in (MATCH, PROVISIONAL):
+                matches.append(self._match(row))
+            elif kind == TIMEOUT:
+                timeouts.append(self._timeout(row))
+            elif kind == PENDING:
+                pending.append(self._pending(row))
+        return Findings(tuple(matches), tuple(timeouts), tuple(pending))
+
+    def _in_order(self) -> Sequence[int]:
+        """As events and deadlines come: deadlines of a time after its events, keys by their first event."""
+        rows = self.answers.rows
+        if not len(rows):
+            return []
+        first = np.array([self._place(r) for r in rows], np.int64)
+        cause = np.where(rows[:, OUT_PHASE] == 0, rows[:, OUT_CAUSE], first)
+        when = np.where(rows[:, OUT_KIND] == PENDING, NEVER, rows[:, OUT_DETECTED])
+        order: Sequence[int] = np.lexsort((np.arange(len(rows)), cause, rows[:, OUT_PHASE], when)).tolist()
+        return order
+
+    def _place(self, row: Table) -> int:
+        return int(self.answers.events[row[OUT_FIRST], EVENT_ROW])
+
+    def _taken(self, row: Table) -> tuple[tuple[Event, ...], dict[str, tuple[Event, ...]], list[Any]]:
+        own = self.answers.events[row[OUT_FIRST] : row[OUT_FIRST] + row[OUT_EVENTS]]
+        events = tuple(self.batch.events[r] for r in own[:, EVENT_ROW])
+        binds: dict[str, tuple[Event, ...]] = {}
+        positions = self.plan.automaton.positions
+        for event, position in zip(events, own[:, EVENT_POSITION], strict=True):
+            alias = positions[position].step.alias
+            if alias is not None:
+                binds[alias] = (*binds.get(alias, ()), event)
+        places = [(int(p), e.time, int(r)) for e, p, r in zip(events, own[:, EVENT_POSITION], own[:, EVENT_RANK], strict=True)]
+        return events, binds, places
+
+    def _key(self, row: Table) -> tuple[Any, ...]:
+        return self.batch.waiting[row[OUT_KEY]].values
+
+    def _match(self, row: Table) -> Match:
+        events, binds, places = self._taken(row)
+        key = self._key(row)
+        word = text_word(key_text(lookup_key(key, self.plan.inferred_key)))
+        return Match(
+            match_id(self.word, word, places),
+            key,
+            events,
+            binds,
+            int(row[OUT_FROM]),
+            int(row[OUT_TO]),
+            int(row[OUT_DETECTED]),
+            provisional=bool(row[OUT_KIND] == PROVISIONAL),
+        )
+
+    def _timeout(self, row: Table) -> Timeout:
+        events, binds, places = self._taken(row)
+        steps = self.plan.automaton.positions
+        out = self.plan.automaton.out[row[OUT_STATE]]
+        waiting = tuple(dict.fromkeys(steps[e.position].step.type for e in out))
+        last = steps[places[-1][0]].step
+        reached = last.alias or last.type
+        return Timeout(self._key(row), events, binds, int(row[OUT_FROM]), int(row[OUT_DETECTED]), reached, waiting)
+
+    def _pending(self, row: Table) -> Pending:
+        events, binds, _ = self._taken(row)
+        deadline = int(row[OUT_DETECTED])
+        return Pending(self._key(row), events, binds, int(row[OUT_FROM]), None if deadline == NEVER else deadline)

@@ -1,0 +1,67 @@
+"""Reading and writing at an address: columns and answers are told to the kernel by where they lie.
+
+So a function of the kernel takes two arrays (the tables and the space) and not twenty; passing them would cost more
+than the work.
+"""
+
+from __future__ import annotations
+
+from numba import types
+from numba.extending import intrinsic
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_int(typing_context, address):
+    def code(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], context.get_value_type(types.int64).as_pointer())
+        return builder.load(pointer)
+
+    return types.int64(types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_float(typing_context, address):
+    def code(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], context.get_value_type(types.float64).as_pointer())
+        return builder.load(pointer)
+
+    return types.float64(types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load_byte(typing_context, address):
+    def code(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], context.get_value_type(types.uint8).as_pointer())
+        return builder.zext(builder.load(pointer), context.get_value_type(types.int64))
+
+    return types.int64(types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store_int(typing_context, address, value):
+    def code(context, builder, signature, args):
+        pointer = builder.inttoptr(args[0], context.get_value_type(types.int64).as_pointer())
+        builder.store(args[1], pointer)
+        return context.get_dummy_value()
+
+    return types.none(types.int64, types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def as_float(typing_context, bits):
+    """A double from its bits."""
+
+    def code(context, builder, signature, args):
+        return builder.bitcast(args[0], context.get_value_type(types.float64))
+
+    return types.float64(types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def as_bits(typing_context, number):
+    """The bits of a double."""
+
+    def code(context, builder, signature, args):
+        return builder.bitcast(args[0], context.get_value_type(types.int64))
+
+    return types.int64(types.float64), code

@@ -1,0 +1,395 @@
+"""A plan as one array of whole numbers: what the kernel walks instead of objects.
+
+The array begins with a header; the header says where each table begins. A table has rows of a fixed width, whose
+columns have the names below. Lists of any length lie in one table of their own and are told by first and end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+
+from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.pattern.model import Arrow, Emission, Every, Loop, OnLimit, Selection, SkipTo
+from cepheid.plan.automaton import Automaton, Component, Edge
+from cepheid.plan.plan import Plan
+
+Table = npt.NDArray[np.int64]
+
+NONE = -1  # no number: no test, no bound, no alias
+NEVER = 2**63 - 1  # a moment that does not come
+MASK = 63  # numbers that fit one word of marks
+
+# --- the header: sizes, options, and where the tables begin ---
+(
+    STATES,
+    EDGES,
+    POSITIONS,
+    CLOSURES,
+    SCOPES,
+    ABSENCES,
+    GUARDS,
+    ACCEPTS,
+    COMPONENTS,
+    ALIASES,
+    BLOCK_WORDS,
+    WITHIN,
+    LONGEST,
+    ONE_WAY,
+    KIND,
+    SKIP,
+    SKIP_ALIAS,
+    EAGER,
+    TIMEOUTS,
+    MAX_RUNS,
+    MAX_MATCHES,
+    EVICT,
+    LOOKS_NEXT,
+    FILTERS,
+    ORDER_MATTERS,
+    MOST_OF_FIRST,
+    KEEP_FIRST,
+    FIRST_POSITIONS,  # those a run may begin with, as bits
+    # Where a run's variable parts begin in its record, and how wide it is.
+    R_BLOCKED,
+    R_COUNTS,
+    R_MARKS,
+    R_SCOPES,
+    R_LAST,
+    R_FIRST,
+    R_NUMBER,
+    R_WIDTH,
+    # Where the tables begin.
+    AT_EDGE,
+    AT_OUT,
+    AT_OUT_EDGES,
+    AT_ACCEPT,
+    AT_ACCEPTING,
+    AT_ACCEPTING_LIST,
+    AT_POSITION,
+    AT_CLOSURE,
+    AT_SCOPE,
+    AT_ABSENCE,
+    AT_GUARD,
+    AT_PARENT,
+    AT_PREFIX,
+    AT_INSIDE,
+    AT_INSIDE_LIST,
+    AT_KEEP,
+    AT_WANTS,  # the positions a run in a state could take next, as bits
+    AT_LISTS,
+    AT_TESTS,  # where each test's instructions begin, and the last one's end
+    AT_CODE,
+    HEADER,
+) = range(57)
+
+# How runs of a partition are kept.
+KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
+_SKIPS = {
+    SkipTo.NONE: 0,
+    SkipTo.TO_NEXT: 1,
+    SkipTo.PAST_LAST: 2,
+    SkipTo.TO_FIRST: 3,
+    SkipTo.TO_LAST: 4,
+}
+SKIP_NONE, SKIP_TO_NEXT, SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST = range(5)
+
+# --- columns of an edge ---
+(
+    E_BASE,
+    E_TARGET,
+    E_POSITION,
+    E_ARROW,
+    E_COMPONENT,
+    E_OVER,  # the part whose marks are over
+    E_LOOP,
+    E_GAP,
+    E_TEST,
+    E_IN_ROUND,
+    E_MOVES_ON,
+    E_CLEARS_ACCEPTS,
+    E_ENTERS,
+    E_LEAVES,
+    E_OPENS,
+    E_INSIDE,
+    E_ABSENCES,
+    E_END,
+    EDGE_WIDTH,
+) = range(19)
+ARROW_ANY, ARROW_FIRST, ARROW_NEXT = 0, 1, 2
+_ARROWS = {Arrow.ANY: 0, Arrow.FIRST: 1, Arrow.NEXT: 2}
+
+# --- columns of the others ---
+A_TEST, A_LEAVES, A_ABSENCES, A_END, ACCEPT_WIDTH = range(5)
+P_ALIAS, P_TYPE, P_REPEATED, P_TEST, POSITION_WIDTH = range(5)
+C_MIN, C_MAX, C_LOOP, C_UNTIL, CLOSURE_WIDTH = range(5)
+LOOP_ALL, LOOP_NEXT, LOOP_ANY, LOOP_GREEDY = range(4)
+_LOOPS = {Loop.ALL: 0, Loop.NEXT: 1, Loop.ANY: 2, Loop.GREEDY: 3}
+S_BOUND, S_FROM_PREVIOUS, SCOPE_WIDTH = range(3)
+N_WITHIN, N_IS_NEXT, N_TEST, ABSENCE_WIDTH = range(4)
+G_START, G_END, G_TEST, GUARD_WIDTH = range(4)
+
+# --- rows of events: the first columns of whole numbers ---
+TIME, PASSED, RANK, TYPE, FIRST_COLUMN = range(5)
+
+# --- a node: an event a run took ---
+NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WIDTH = range(7)
+
+# --- a run's record: the fixed part ---
+(
+    RUN_START,  # index of its first event
+    RUN_STATE,
+    RUN_NODE,  # the event it took last
+    RUN_TAKEN,  # how many
+    RUN_CLOSED,
+    RUN_PATH,
+    RUN_FROM,  # time of its first event
+    RUN_TO,  # time of its last event
+    RUN_AWAITED,  # when an absence at the end became certain
+    RUN_DEADLINE,
+    RUN_BLOCKED_ACCEPTS,
+    RUN_IS_OPEN,  # it is among the open runs
+    RUN_IS_DONE,  # it is among the complete ones
+    RUN_POSITIONS,  # the positions it has taken events at, as bits
+    RUN_FIXED,
+) = range(15)
+
+
+def encode(plan: Plan, types: dict[str, int], tests: dict[tuple[str, int], list[list[int]]]) -> Table:
+    """The plan's tables. `types` numbers event types; `tests` are instructions, by what they test and which of it."""
+    return _Encoder(plan, types, tests).array()
+
+
+class _Encoder:
+    def __init__(
+        self, plan: Plan, types: dict[str, int], tests: dict[tuple[str, int], list[list[int]]]
+    ) -> None:
+        self.plan, self.automaton = plan, plan.automaton
+        self.types = types
+        self.code = list(tests.values())
+        self.tests = {test: at for at, test in enumerate(tests)}
+        self.lists: list[int] = []
+        self.aliases = {alias: i for i, alias in enumerate(aliases_of(plan))}
+        self.components = components_of(plan.automaton)
+        self.bases = 1 + max((e.base for e in plan.automaton.edges), default=0)
+        self._check()
+
+    def _check(self) -> None:
+        limits = {
+            "closures": len(self.automaton.closures),
+            "ways to be complete": len(self.automaton.accepts),
+            "tests of single events": len(self.automaton.positions)
+            + len(self.automaton.absences)
+            + len(self.plan.guards),
+        }
+        for what, count in limits.items():
+            if count > MASK:
+                raise Unsupported(f"it has {count} {what}, the kernel holds {MASK}")
+
+    def array(self) -> Table:
+        header = np.full(HEADER, NONE, np.int64)
+        body: list[Table] = []
+        at = HEADER
+        for place, rows in self._tables():
+            header[place] = at
+            flat = np.array(rows, np.int64).reshape(-1)
+            body.append(flat)
+            at += len(flat)
+        header[AT_LISTS] = at
+        self._sizes(header)
+        self._options(header)
+        self._record(header)
+        return np.concatenate([header, *body, np.array(self.lists, np.int64)])
+
+    def _tables(self) -> Iterable[tuple[int, list[list[int]] | list[int]]]:
+        automaton = self.automaton
+        yield AT_EDGE, [self._edge(e) for e in automaton.edges]
+        yield from self._by_state([[e.index for e in out] for out in automaton.out], AT_OUT, AT_OUT_EDGES)
+        yield (
+            AT_ACCEPT,
+            [[self._test("accept", a.index), *self._listed(a.leaves, a.absences)] for a in automaton.accepts],
+        )
+        accepting = [[a.index for a in accepts] for accepts in automaton.accepting]
+        yield from self._by_state(accepting, AT_ACCEPTING, AT_ACCEPTING_LIST)
+        yield (
+            AT_POSITION,
+            [
+                [
+                    NONE if p.step.alias is None else self.aliases[p.step.alias],
+                    self.types[p.step.type],
+                    int(p.repeated),
+                    self._test("position", p.index),
+                ]
+                for p in automaton.positions
+            ],
+        )
+        yield (
+            AT_CLOSURE,
+            [
+                [c.min, NONE if c.max is None else c.max, _LOOPS[c.loop], self._test("until", c.index)]
+                for c in automaton.closures
+            ],
+        )
+        yield AT_SCOPE, [[s.bound, int(s.from_previous)] for s in automaton.scopes]
+        yield (
+            AT_ABSENCE,
+            [
+                [_or_none(a.node.within), int(a.node.next), self._test("absence", a.index)]
+                for a in automaton.absences
+            ],
+        )
+        yield (
+            AT_GUARD,
+            [
+                [self._alias(g.guard.start), self._alias(g.guard.end), self._test("guard", i)]
+                for i, g in enumerate(self.plan.guards)
+            ],
+        )
+        yield AT_PARENT, [self.components[c[:-1]] if c else NONE for c in self.components]
+        yield AT_PREFIX, [[int(b[: len(a)] == a) for b in self.components] for a in self.components]
+        inside = [sorted(closures) for closures in automaton.closures_of]
+        yield from self._by_state(inside, AT_INSIDE, AT_INSIDE_LIST)
+        yield AT_KEEP, [self._kept_blocks(e) for e in automaton.edges]
+        yield AT_WANTS, [sum(1 << p for p in {e.position for e in out}) for out in automaton.out]
+        yield AT_TESTS, [0, *accumulate(len(code) for code in self.code)]
+        yield AT_CODE, [instruction for code in self.code for instruction in code]
+
+    def _by_state(
+        self, lists: list[list[int]], at_offsets: int, at_items: int
+    ) -> Iterable[tuple[int, list[int]]]:
+        offsets = [0]
+        for items in lists:
+            offsets.append(offsets[-1] + len(items))
+        yield at_offsets, offsets
+        yield at_items, [i for items in lists for i in items]
+
+    def _edge(self, e: Edge) -> list[int]:
+        part = e.component if e.clears is None else e.clears
+        inside = self.automaton.closures_of
+        in_round = e.loop is not None or bool(inside[e.source] & inside[e.target] - {*e.leaves})
+        return [
+            e.base,
+            e.target,
+            e.position,
+            _ARROWS[e.arrow],
+            self.components[e.component],
+            self.components[part],
+            _or_none(e.loop),
+            _or_none(e.gap),
+            self._test("edge", e.index),
+            int(in_round),
+            int(e.arrow is Arrow.FIRST and not in_round),
+            int(part == ()),
+            *self._listed(e.enters, e.leaves, e.opens, e.inside, e.absences),
+        ]
+
+    def _listed(self, *lists: tuple[int, ...]) -> list[int]:
+        """Lists one after the other: where each begins, and where the last one ends."""
+        places = []
+        for items in lists:
+            places.append(len(self.lists))
+            self.lists += items
+        return [*places, len(self.lists)]
+
+    def _kept_blocks(self, edge: Edge) -> list[int]:
+        """Of the blocked ways, those that stay blocked when the edge is taken, as words of bits."""
+        part = edge.component if edge.clears is None else edge.clears
+        components = {e.base: e.component for e in self.automaton.edges}
+        words = [0] * self._words
+        for base in range(self.bases):
+            if components.get(base, ())[: len(part)] != part:
+                words[base // MASK] |= 1 << (base % MASK)
+        return words
+
+    @property
+    def _words(self) -> int:
+        return -(-self.bases // MASK)
+
+    def _alias(self, name: str | None) -> int:
+        return NONE if name is None else self.aliases[name]
+
+    def _test(self, what: str, which: int) -> int:
+        return self.tests.get((what, which), NONE)
+
+    # The header.
+
+    def _sizes(self, header: Table) -> None:
+        automaton = self.automaton
+        header[STATES] = automaton.states
+        header[EDGES] = len(automaton.edges)
+        header[POSITIONS] = len(automaton.positions)
+        header[CLOSURES] = len(automaton.closures)
+        header[SCOPES] = len(automaton.scopes)
+        header[ABSENCES] = len(automaton.absences)
+        header[GUARDS] = len(self.plan.guards)
+        header[ACCEPTS] = len(automaton.accepts)
+        header[COMPONENTS] = len(self.components)
+        header[ALIASES] = len(self.aliases)
+        header[BLOCK_WORDS] = self._words
+
+    def _options(self, header: Table) -> None:
+        pattern, automaton = self.plan.pattern, self.automaton
+        header[WITHIN] = _or_none(pattern.within)
+        header[LONGEST] = int(self.plan.emission is Emission.LONGEST)
+        header[KIND] = KIND_EVERY if pattern.every else KIND_ALL
+        if pattern.every is None and pattern.selection is Selection.STNM:
+            header[KIND] = KIND_STNM
+        header[ONE_WAY] = int(header[KIND] != KIND_ALL)
+        header[SKIP] = _SKIPS[pattern.skip.to]
+        header[SKIP_ALIAS] = self._alias(pattern.skip.alias)
+        header[EAGER] = int(pattern.eager)
+        header[TIMEOUTS] = int(pattern.timeouts)
+        header[MAX_RUNS] = pattern.limits.max_runs
+        header[MAX_MATCHES] = pattern.limits.max_matches
+        header[EVICT] = int(pattern.limits.on_limit is OnLimit.EVICT_OLDEST)
+        looks_next = any(e.arrow is Arrow.NEXT for e in automaton.edges)
+        header[LOOKS_NEXT] = int(looks_next)
+        next_absences = any(a.node.next for a in automaton.absences)
+        untils = any(c.until is not None for c in automaton.closures)
+        header[FILTERS] = int(looks_next or next_absences or untils)
+        # Among copies of one start: which of them a timeout tells of, and which a limit drops.
+        header[ORDER_MATTERS] = int(bool(header[ONE_WAY] or header[TIMEOUTS] or header[EVICT]))
+        header[MOST_OF_FIRST] = self._most_of_first_step()
+        header[FIRST_POSITIONS] = sum(1 << p for p in {e.position for e in automaton.out[0]})
+        header[KEEP_FIRST] = int(pattern.every is Every.FIRST)
+
+    def _most_of_first_step(self) -> int:
+        entered = {c for e in self.automaton.out[0] for c in e.enters}
+        limits = [self.automaton.closures[c].max for c in entered]
+        if not limits:
+            return 1
+        return NONE if None in limits else max(m for m in limits if m is not None)
+
+    def _record(self, header: Table) -> None:
+        header[R_BLOCKED] = RUN_FIXED
+        header[R_COUNTS] = header[R_BLOCKED] + header[BLOCK_WORDS]
+        header[R_MARKS] = header[R_COUNTS] + header[CLOSURES]
+        header[R_SCOPES] = header[R_MARKS] + header[COMPONENTS]
+        header[R_LAST] = header[R_SCOPES] + header[SCOPES]
+        header[R_FIRST] = header[R_LAST] + header[ALIASES]
+        header[R_NUMBER] = header[R_FIRST] + header[ALIASES]
+        header[R_WIDTH] = header[R_NUMBER] + header[ALIASES]
+
+
+def aliases_of(plan: Plan) -> tuple[str, ...]:
+    """Every name a run binds, in the order of the steps."""
+    names = (p.step.alias for p in plan.automaton.positions)
+    return tuple(dict.fromkeys(n for n in names if n is not None))
+
+
+def components_of(automaton: Automaton) -> dict[Component, int]:
+    """Every part of an AND and every part around it, outermost first."""
+    found: dict[Component, None] = {(): None}
+    for edge in automaton.edges:
+        for part in (edge.component, edge.clears or ()):
+            for depth in range(len(part) + 1):
+                found[part[:depth]] = None
+    ordered = sorted(found, key=len)
+    return {component: i for i, component in enumerate(ordered)}
+
+
+def _or_none(value: int | None) -> int:
+    return NONE if value is None else value
