@@ -77,7 +77,8 @@ class Session:
                 row = {**event.fields, "reason": arrival.dead.reason}
                 found.append(Found("", "dead_letter", row))
             if arrival.late is not None:
-                found += self._matched(ready, None)
+                # Time has come to the watermark: what is certain by then does not wait for the rest of the events.
+                found += self._matched(ready, self.watermark)
                 found += self._matched([arrival.late], None)
                 ready = []
             ready += arrival.released
