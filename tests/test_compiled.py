@@ -8,9 +8,11 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, note, reject, settings
+from hypothesis import strategies as st
 
 from cepheid.engines.program import compile
-from cepheid.errors import CepheidError
+from cepheid.errors import CepheidError, PatternMistake
 from cepheid.matching.compiled.compiled_plan import CompiledPlan
 from cepheid.matching.compiled.matcher import CompiledMatcher
 from cepheid.matching.compiled.unsupported import Unsupported
@@ -21,6 +23,8 @@ from cepheid.pattern.types import NULL, UNKNOWN, Type, common, struct_of, type_o
 from cepheid.plan.plan import Plan
 from cepheid.testing.scenarios import Scenario, load_scenarios
 from cepheid.testing.schema import schema_of
+from cepheid.testing.strategies import FAMILIES, cases
+from cepheid.testing.strategies import events as some_events
 
 LIFE = ("Started", "Advanced", "Completed", "Negated", "Expired", "Evicted", "Dropped")
 SCENARIOS = list(load_scenarios(Path(__file__).parent / "scenarios"))
@@ -39,6 +43,7 @@ def by_kernel(plan: Plan, events: list[Event], end: int, cuts: list[int]) -> dic
     for a, b in zip([0, *cuts], [*cuts, len(events)], strict=True):
         found += matcher.on_batch(events[a:b])
     found += matcher.on_end(end)
+    assert not matcher.fallback.partitions, "the kernel gave up on a key"
     return facts(found, matcher.counts.tolist())
 
 
@@ -96,17 +101,112 @@ def ending(scenario: Scenario) -> int:
     return max(last, duration(scenario.options["now"])) if "now" in scenario.options else last
 
 
+# --- golden scenarios ---------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize(("scenario", "plan"), plans(), ids=lambda x: getattr(x, "name", ""))
 def test_scenario(scenario: Scenario, plan: Plan) -> None:
     events = sorted(scenario.events, key=Event.place_in_order)
-    random = Random(len(scenario.name))
     try:
-        wanted = by_reference(plan, events, ending(scenario))
-    except CepheidError:
+        agree(plan, events, ending(scenario), Random(len(scenario.name)))
+    except Unsupported as reason:
+        pytest.skip(str(reason))
+
+
+def agree(plan: Plan, events: list[Event], end: int, random: Random) -> None:
+    """All at once, one by one, and cut anywhere; what the reference refuses, is refused."""
+    try:
+        wanted = by_reference(plan, events, end)
+    except CepheidError as problem:
+        with pytest.raises(type(problem)):
+            by_kernel(plan, events, end, [])
         return
-    for cuts in ([], list(range(1, len(events))), sorted(random.sample(range(len(events)), len(events) // 3))):
-        try:
-            found = by_kernel(plan, events, ending(scenario), cuts)
-        except Unsupported as reason:
-            pytest.skip(str(reason))
-        assert found == wanted, cuts
+    anywhere = sorted(random.sample(range(len(events)), len(events) // 3))
+    for cuts in ([], list(range(1, len(events))), anywhere):
+        assert by_kernel(plan, events, end, cuts) == wanted, cuts
+
+
+# --- made-up patterns and streams ----------------------------------------------------------------------------
+
+QUIET = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
+# What tests say across events, of every type of value the kernel knows; and keys.
+TESTS = (
+    "A as a -> B[v > a.v] as b -> C[v != a.v or v is null] as c .partition_by(k) .within(3s)",
+    "A as a -> B+[f >= b.f] as b -> C[f * 2 < sum(b.f) + a.v] as c",
+    "A as a -> all B[v - a.v in (0, 1, 2)] as b -> C[v == b[0].v or v == last(b).v] as c .stnm()",
+    'A as a -> B[name > a.name] as b -> C[name == concat(lower(b.name), "x") or name < a.name] as c',
+    "A as a -> B[time - a.time <= 2s and not (f > a.f)] as b .timeouts() .within(4s)",
+    "A as a -> all B as b -> C[avg(b.v) > v or max(b.f) < f or b.LEN == 2] as c .subsets()",
+    "A as a -> NOT X[v > a.v] -> B[if(v > 1, f, a.f) > 0.5] as b .partition_by(k)",
+    "A as a -> B[-v < abs(a.v - 2) % 2] as b -> NOT X[k == a.k] within 2s",
+    "A as a -> all B[f > a.f / v] as b until v == 0 -> C as c .longest()",
+    "A as a -> all B as b where sum(b.v) < 5 and min(b.f) >= 0 .within(3s) .longest() .partition_by(k)",
+    "every (A as a -> B[v > a.v] as b -> C as c) .partition_by(k) .timeouts() .within(4s)",
+    "every first (A{2} as a -> B[v >= a[0].v] as b) .within(5s)",
+)
+
+
+def made_up(count: int) -> settings:
+    return settings(
+        max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
+    )
+
+
+def compared(query: str, events: list[Event], seed: int) -> None:
+    note(query)
+    try:
+        plan = compile(query, schema_of(events)).last.plan
+    except PatternMistake as mistake:  # a query the language refuses is no example
+        note(str(mistake))
+        reject()
+    agree(plan, events, events[-1].time, Random(seed))
+
+
+def check_family(family: str, count: int) -> None:
+    @made_up(count)
+    @given(cases(family), st.integers(0, 2**32))
+    def run(case: tuple[str, list[Event]], seed: int) -> None:
+        compared(*case, seed)
+
+    run()
+
+
+def typed(events: list[Event]) -> list[Event]:
+    """Fields of every type, now and then null."""
+    names = ("a", "b", "ab", "bx", "", None)
+    for i, e in enumerate(events):
+        v, k = e.fields["v"], e.fields["k"]
+        e.fields["f"] = None if (i + k) % 5 == 4 else (0.5 * (v or 0) - 0.25 * (i % 4))
+        e.fields["name"] = names[(i * 7 + (v or 0)) % len(names)]
+    return events
+
+
+def check_tests(count: int) -> None:
+    kinds = ("A", "A", "B", "B", "B", "C", "X")
+
+    @made_up(count)
+    @given(st.sampled_from(TESTS), some_events(9, kinds), st.integers(0, 2**32))
+    def run(query: str, given_events: list[Event], seed: int) -> None:
+        compared(query, typed(given_events), seed)
+
+    run()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_made_up_patterns(family: str) -> None:
+    check_family(family, 50)
+
+
+def test_cross_event_tests() -> None:
+    check_tests(300)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("family", FAMILIES)
+def test_many_made_up_patterns(family: str) -> None:
+    check_family(family, 2_500)
+
+
+@pytest.mark.soak
+def test_many_cross_event_tests() -> None:
+    check_tests(5_000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from cepheid.matching.counting import CountingPartition
@@ -172,6 +172,12 @@ class ReferenceMatcher:
         for text in keys:
             self.partitions.pop(load(text), None)
 
+    def adopt(self, values: tuple[Any, ...], fill: Callable[[Partition], None]) -> None:
+        """Goes on with a key from where another matcher left it."""
+        partition = self._new_partition(values)
+        fill(partition)
+        self._put_among(partition)
+
     def snapshot(self) -> bytes:
         on_shelf = list(self.shelf.take_all())
         self.shelf = MemoryShelf(on_shelf)
@@ -191,6 +197,9 @@ class ReferenceMatcher:
         partition.restore_extra(extra, events)
         partition.runs = [read_run(row, events, aliases) for row in runs]
         partition.furthest = {r.start: r for r in (read_run(row, events, aliases) for row in furthest)}
+        return self._put_among(partition)
+
+    def _put_among(self, partition: Partition) -> Key:
         key = self._lookup(partition)
         self.partitions[key] = partition
         moment = partition.next_look(self.late_memory)

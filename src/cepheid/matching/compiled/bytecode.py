@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, ClassVar
 
-from cepheid.matching.compiled import machine as m
-from cepheid.matching.compiled.tables import FIRST_COLUMN, aliases_of
+from cepheid.matching.compiled.kernel import machine as m
+from cepheid.matching.compiled.kernel.words import FIRST_COLUMN
+from cepheid.matching.compiled.tables import aliases_of
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.duration import duration
 from cepheid.pattern.expr import (

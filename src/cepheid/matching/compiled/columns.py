@@ -11,7 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.matching.compiled.bytecode import Column, Columns
-from cepheid.matching.compiled.tables import FIRST_COLUMN, PASSED, RANK, TIME, TYPE
+from cepheid.matching.compiled.kernel.words import (
+    FIRST_COLUMN,
+    PASSED,
+    RANK,
+    TIME,
+    TYPE,
+)
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event

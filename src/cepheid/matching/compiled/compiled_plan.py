@@ -8,9 +8,17 @@ import numpy as np
 
 from cepheid.matching.compiled.bytecode import Columns, compiled_tests
 from cepheid.matching.compiled.columns import Events
-from cepheid.matching.compiled.emission import EVENT_WIDTH, OUT_WIDTH
-from cepheid.matching.compiled.kernel import K_ROWS, KEY_WIDTH, SAVED_WIDTH, V_ROWS, V_WORDS, match_keys
-from cepheid.matching.compiled.space import (
+from cepheid.matching.compiled.kernel.emission import EVENT_WIDTH, OUT_WIDTH
+from cepheid.matching.compiled.kernel.entrance import (
+    K_ROWS,
+    KEY_WIDTH,
+    SAVED_WIDTH,
+    V_ROWS,
+    V_WORDS,
+    match_keys,
+)
+from cepheid.matching.compiled.kernel.kinds import AGAIN, ALL, ONE_WAY
+from cepheid.matching.compiled.kernel.space import (
     CONSTANTS,
     DROPPED,
     FLOATS,
@@ -32,6 +40,7 @@ from cepheid.matching.compiled.space import (
     TEXTS,
     new_space,
 )
+from cepheid.matching.compiled.kernel.words import KIND
 from cepheid.matching.compiled.tables import Table, encode
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.types import Type
@@ -91,6 +100,7 @@ class Kernel:
         self.plan = plan
         self.runs, self.nodes = 64, 1024
         self.space = new_space(plan.tables, self.runs, self.nodes)
+        self.kind = (ALL, ONE_WAY, AGAIN)[plan.tables[KIND]]
 
     def match(self, events: Events, keys: Keys, time: int, ends: bool) -> Answers:
         room = _Room.of(len(keys.table), ends)
@@ -101,6 +111,7 @@ class Kernel:
         while at < count:
             self._point(events, room)
             at = match_keys(
+                self.kind,
                 self.plan.tables,
                 self.space,
                 keys.table,
@@ -114,7 +125,7 @@ class Kernel:
             )
             if at < count and not self._grown(room):
                 left.append(at)
-                room.saved[at + 1] = room.saved[at]
+                room.saved[at + 1, : V_ROWS + 1] = room.saved[at, : V_ROWS + 1]
                 at += 1
         return room.answers(self.space, left)
 

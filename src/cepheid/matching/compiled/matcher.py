@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel, Keys
-from cepheid.matching.compiled.emission import (
+from cepheid.matching.compiled.kernel.emission import (
     EVENT_POSITION,
     EVENT_RANK,
     EVENT_ROW,
@@ -30,15 +30,27 @@ from cepheid.matching.compiled.emission import (
     PROVISIONAL,
     TIMEOUT,
 )
-from cepheid.matching.compiled.kernel import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH, V_LOOK, V_ROWS, V_WORDS
-from cepheid.matching.compiled.tables import NEVER, Table
+from cepheid.matching.compiled.kernel.entrance import (
+    K_EVENTS,
+    K_ROWS,
+    K_WORDS,
+    KEY_WIDTH,
+    V_LOOK,
+    V_ROWS,
+    V_WORDS,
+)
+from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.revive import revive
+from cepheid.matching.compiled.tables import Table
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.found import Findings, Match, Pending, Timeout
 from cepheid.matching.ids import key_text, match_id, text_word
 from cepheid.matching.keys import lookup_key
 from cepheid.matching.moment import Moment
+from cepheid.matching.partition import Partition
 from cepheid.matching.protocol import Key
+from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.tests import PlanTests
 from cepheid.pattern.event import Event
 from cepheid.pattern.types import Type
@@ -55,9 +67,12 @@ class Waiting:
 
 
 class CompiledMatcher:
-    """One plan, all its keys. A key's state is loaded for its events, and saved."""
+    """One plan, all its keys. A key's state is loaded for its events, and saved.
 
-    def __init__(self, plan: CompiledPlan, tests: PlanTests | None = None) -> None:
+    A key the kernel gives up on, or that has a late event, is the reference matcher's from then on.
+    """
+
+    def __init__(self, plan: CompiledPlan, tests: PlanTests | None = None, *, late_memory: int = 0) -> None:
         self.compiled, self.plan = plan, plan.plan
         self.kernel = Kernel(plan)
         self.tests = tests or PlanTests(plan.plan)
@@ -65,9 +80,10 @@ class CompiledMatcher:
         self.keys: dict[Key, Waiting] = {}
         self.time = -NEVER
         self.counts: Table = np.zeros(7, np.int64)
+        self.fallback = ReferenceMatcher(plan.plan, tests=self.tests, late_memory=late_memory)
 
     def on_batch(self, events: Sequence[Event]) -> Findings:
-        time = max((e.time for e in events), default=self.time)
+        time = max((e.time for e in events if not e.late), default=self.time)
         return self._step(events, max(time, self.time), ends=False)
 
     def on_time(self, time: int) -> Findings:
@@ -78,25 +94,50 @@ class CompiledMatcher:
 
     def _step(self, events: Sequence[Event], time: int, ends: bool) -> Findings:
         self.time = time
-        batch = self._batch(events, time, ends)
-        if not batch.keys:
-            return Findings()
-        columns, keys = batch.matrices(self.compiled, self.tests)
-        answers = self.kernel.match(columns, keys, time, ends)
-        if answers.left:
-            raise Unsupported("the kernel gave up on a key")
-        self.counts += answers.counts
-        self._keep(batch, answers, ends)
-        return _Findings(self.compiled, batch, answers).read()
+        mine, others = self._split(events)
+        batch = self._batch(mine, time, ends)
+        found = Findings()
+        if batch.keys:
+            columns, keys = batch.matrices(self.compiled, self.tests)
+            answers = self.kernel.match(columns, keys, time, ends)
+            self.counts += answers.counts
+            self._keep(batch, answers, ends)
+            found = _Findings(self.compiled, batch, answers).read()
+            for left in answers.left:
+                self._to_reference(batch.waiting[left])
+                others += batch.new[left]
+        others.sort(key=Event.place_in_order)
+        found += self.fallback.on_batch(others)
+        return found + (self.fallback.on_end(time) if ends else self.fallback.on_time(time))
 
-    def _batch(self, events: Sequence[Event], time: int, ends: bool) -> Batch:
+    def _split(self, events: Sequence[Event]) -> tuple[list[tuple[Key, tuple[Any, ...], Event]], list[Event]]:
+        """The kernel's events with their keys, and those of the reference matcher."""
+        mine: list[tuple[Key, tuple[Any, ...], Event]] = []
+        others: list[Event] = []
+        for event in events:
+            moment = Moment(event, {})
+            values = tuple(value(moment) for value in self.key_of)
+            key = lookup_key(values, self.plan.inferred_key)
+            if event.late and key in self.keys:
+                self._to_reference(self.keys.pop(key))
+            if event.late or key in self.fallback.partitions:
+                others.append(event)
+            else:
+                mine.append((key, values, event))
+        return mine, others
+
+    def _to_reference(self, waiting: Waiting) -> None:
+        def fill(partition: Partition) -> None:
+            if len(waiting.words):
+                revive(partition, self.compiled.tables, waiting.words, waiting.events)
+
+        self.fallback.adopt(waiting.values, fill)
+
+    def _batch(self, events: list[tuple[Key, tuple[Any, ...], Event]], time: int, ends: bool) -> Batch:
         """The keys that have something to do: events, or a moment that has come."""
         new: dict[Key, list[Event]] = {}
         values: dict[Key, tuple[Any, ...]] = {}
-        for event in events:
-            moment = Moment(event, {})
-            own = tuple(value(moment) for value in self.key_of)
-            key = lookup_key(own, self.plan.inferred_key)
+        for key, own, event in events:
             new.setdefault(key, []).append(event)
             values.setdefault(key, own)
         due = [k for k, waiting in self.keys.items() if ends or waiting.look < time]
@@ -110,7 +151,7 @@ class CompiledMatcher:
             return
         for i, key in enumerate(batch.keys):
             look = int(answers.saved[i, V_LOOK])
-            if look == -NEVER:
+            if look == -NEVER or i in answers.left:
                 continue
             words = answers.saved_words[answers.saved[i, V_WORDS] : answers.saved[i + 1, V_WORDS]].copy()
             rows = answers.saved_rows[answers.saved[i, V_ROWS] : answers.saved[i + 1, V_ROWS]]
@@ -124,7 +165,7 @@ class Batch:
     """The keys of one call. Rows: the kept events of all keys, then the new ones."""
 
     def __init__(self, keys: list[Key], waiting: list[Waiting], new: list[list[Event]]) -> None:
-        self.keys, self.waiting = keys, waiting
+        self.keys, self.waiting, self.new = keys, waiting, new
         self.events = [e for w in waiting for e in w.events] + [e for own in new for e in own]
         self.table = np.zeros((len(keys) + 1, KEY_WIDTH), np.int64)
         kept = sum(len(w.events) for w in waiting)
@@ -139,7 +180,9 @@ class Batch:
         times = np.array([e.time for e in self.events], np.int64)
         kinds = np.array([plan.types.get(e.type, -1) for e in self.events], np.int64)
         ranks = np.array([-1 if e.rank is None else e.rank for e in self.events], np.int64)
-        columns = to_events(table_of(self.events, plan.columns.event), plan.columns, times, passed, kinds, ranks)
+        columns = to_events(
+            table_of(self.events, plan.columns.event), plan.columns, times, passed, kinds, ranks
+        )
         words = np.concatenate([_NO_WORDS, *(w.words for w in self.waiting)])
         return columns, Keys(self.table, words)
 
@@ -198,11 +241,14 @@ class _Findings:
             alias = positions[position].step.alias
             if alias is not None:
                 binds[alias] = (*binds.get(alias, ()), event)
-        places = [(int(p), e.time, int(r)) for e, p, r in zip(events, own[:, EVENT_POSITION], own[:, EVENT_RANK], strict=True)]
+        places = [
+            (int(p), e.time, int(r))
+            for e, p, r in zip(events, own[:, EVENT_POSITION], own[:, EVENT_RANK], strict=True)
+        ]
         return events, binds, places
 
     def _key(self, row: Table) -> tuple[Any, ...]:
-        return self.batch.waiting[row[OUT_KEY]].values
+        return self.batch.waiting[int(row[OUT_KEY])].values
 
     def _match(self, row: Table) -> Match:
         events, binds, places = self._taken(row)
@@ -226,9 +272,13 @@ class _Findings:
         waiting = tuple(dict.fromkeys(steps[e.position].step.type for e in out))
         last = steps[places[-1][0]].step
         reached = last.alias or last.type
-        return Timeout(self._key(row), events, binds, int(row[OUT_FROM]), int(row[OUT_DETECTED]), reached, waiting)
+        return Timeout(
+            self._key(row), events, binds, int(row[OUT_FROM]), int(row[OUT_DETECTED]), reached, waiting
+        )
 
     def _pending(self, row: Table) -> Pending:
         events, binds, _ = self._taken(row)
         deadline = int(row[OUT_DETECTED])
-        return Pending(self._key(row), events, binds, int(row[OUT_FROM]), None if deadline == NEVER else deadline)
+        return Pending(
+            self._key(row), events, binds, int(row[OUT_FROM]), None if deadline == NEVER else deadline
+        )

@@ -1,8 +1,4 @@
-"""A plan as one array of whole numbers: what the kernel walks instead of objects.
-
-The array begins with a header; the header says where each table begins. A table has rows of a fixed width, whose
-columns have the names below. Lists of any length lie in one table of their own and are told by first and end.
-"""
+"""A plan as one array of whole numbers: what the kernel walks instead of objects."""
 
 from __future__ import annotations
 
@@ -12,6 +8,71 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from cepheid.matching.compiled.kernel.words import (
+    ABSENCES,
+    ACCEPTS,
+    ALIASES,
+    AT_ABSENCE,
+    AT_ACCEPT,
+    AT_ACCEPTING,
+    AT_ACCEPTING_LIST,
+    AT_CLOSURE,
+    AT_CODE,
+    AT_EDGE,
+    AT_GUARD,
+    AT_INSIDE,
+    AT_INSIDE_LIST,
+    AT_KEEP,
+    AT_LISTS,
+    AT_OUT,
+    AT_OUT_EDGES,
+    AT_PARENT,
+    AT_POSITION,
+    AT_PREFIX,
+    AT_SCOPE,
+    AT_TESTS,
+    AT_WANTS,
+    BLOCK_WORDS,
+    CLOSURES,
+    COMPONENTS,
+    EAGER,
+    EDGES,
+    EVICT,
+    FILTERS,
+    FIRST_POSITIONS,
+    GUARDS,
+    HEADER,
+    KEEP_FIRST,
+    KIND,
+    KIND_ALL,
+    KIND_EVERY,
+    KIND_STNM,
+    LONGEST,
+    LOOKS_NEXT,
+    MASK,
+    MAX_MATCHES,
+    MAX_RUNS,
+    MOST_OF_FIRST,
+    NONE,
+    ONE_WAY,
+    ORDER_MATTERS,
+    POSITIONS,
+    R_BLOCKED,
+    R_COUNTS,
+    R_FIRST,
+    R_LAST,
+    R_MARKS,
+    R_NUMBER,
+    R_SCOPES,
+    R_WIDTH,
+    RUN_FIXED,
+    SCOPES,
+    SKIP,
+    SKIP_ALIAS,
+    STATES,
+    TIMEOUTS,
+    WITHIN,
+)
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.model import Arrow, Emission, Every, Loop, OnLimit, Selection, SkipTo
 from cepheid.plan.automaton import Automaton, Component, Edge
@@ -19,75 +80,6 @@ from cepheid.plan.plan import Plan
 
 Table = npt.NDArray[np.int64]
 
-NONE = -1  # no number: no test, no bound, no alias
-NEVER = 2**63 - 1  # a moment that does not come
-MASK = 63  # numbers that fit one word of marks
-
-# --- the header: sizes, options, and where the tables begin ---
-(
-    STATES,
-    EDGES,
-    POSITIONS,
-    CLOSURES,
-    SCOPES,
-    ABSENCES,
-    GUARDS,
-    ACCEPTS,
-    COMPONENTS,
-    ALIASES,
-    BLOCK_WORDS,
-    WITHIN,
-    LONGEST,
-    ONE_WAY,
-    KIND,
-    SKIP,
-    SKIP_ALIAS,
-    EAGER,
-    TIMEOUTS,
-    MAX_RUNS,
-    MAX_MATCHES,
-    EVICT,
-    LOOKS_NEXT,
-    FILTERS,
-    ORDER_MATTERS,
-    MOST_OF_FIRST,
-    KEEP_FIRST,
-    FIRST_POSITIONS,  # those a run may begin with, as bits
-    # Where a run's variable parts begin in its record, and how wide it is.
-    R_BLOCKED,
-    R_COUNTS,
-    R_MARKS,
-    R_SCOPES,
-    R_LAST,
-    R_FIRST,
-    R_NUMBER,
-    R_WIDTH,
-    # Where the tables begin.
-    AT_EDGE,
-    AT_OUT,
-    AT_OUT_EDGES,
-    AT_ACCEPT,
-    AT_ACCEPTING,
-    AT_ACCEPTING_LIST,
-    AT_POSITION,
-    AT_CLOSURE,
-    AT_SCOPE,
-    AT_ABSENCE,
-    AT_GUARD,
-    AT_PARENT,
-    AT_PREFIX,
-    AT_INSIDE,
-    AT_INSIDE_LIST,
-    AT_KEEP,
-    AT_WANTS,  # the positions a run in a state could take next, as bits
-    AT_LISTS,
-    AT_TESTS,  # where each test's instructions begin, and the last one's end
-    AT_CODE,
-    HEADER,
-) = range(57)
-
-# How runs of a partition are kept.
-KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
 _SKIPS = {
     SkipTo.NONE: 0,
     SkipTo.TO_NEXT: 1,
@@ -95,67 +87,8 @@ _SKIPS = {
     SkipTo.TO_FIRST: 3,
     SkipTo.TO_LAST: 4,
 }
-SKIP_NONE, SKIP_TO_NEXT, SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST = range(5)
-
-# --- columns of an edge ---
-(
-    E_BASE,
-    E_TARGET,
-    E_POSITION,
-    E_ARROW,
-    E_COMPONENT,
-    E_OVER,  # the part whose marks are over
-    E_LOOP,
-    E_GAP,
-    E_TEST,
-    E_IN_ROUND,
-    E_MOVES_ON,
-    E_CLEARS_ACCEPTS,
-    E_ENTERS,
-    E_LEAVES,
-    E_OPENS,
-    E_INSIDE,
-    E_ABSENCES,
-    E_END,
-    EDGE_WIDTH,
-) = range(19)
-ARROW_ANY, ARROW_FIRST, ARROW_NEXT = 0, 1, 2
 _ARROWS = {Arrow.ANY: 0, Arrow.FIRST: 1, Arrow.NEXT: 2}
-
-# --- columns of the others ---
-A_TEST, A_LEAVES, A_ABSENCES, A_END, ACCEPT_WIDTH = range(5)
-P_ALIAS, P_TYPE, P_REPEATED, P_TEST, POSITION_WIDTH = range(5)
-C_MIN, C_MAX, C_LOOP, C_UNTIL, CLOSURE_WIDTH = range(5)
-LOOP_ALL, LOOP_NEXT, LOOP_ANY, LOOP_GREEDY = range(4)
 _LOOPS = {Loop.ALL: 0, Loop.NEXT: 1, Loop.ANY: 2, Loop.GREEDY: 3}
-S_BOUND, S_FROM_PREVIOUS, SCOPE_WIDTH = range(3)
-N_WITHIN, N_IS_NEXT, N_TEST, ABSENCE_WIDTH = range(4)
-G_START, G_END, G_TEST, GUARD_WIDTH = range(4)
-
-# --- rows of events: the first columns of whole numbers ---
-TIME, PASSED, RANK, TYPE, FIRST_COLUMN = range(5)
-
-# --- a node: an event a run took ---
-NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WIDTH = range(7)
-
-# --- a run's record: the fixed part ---
-(
-    RUN_START,  # index of its first event
-    RUN_STATE,
-    RUN_NODE,  # the event it took last
-    RUN_TAKEN,  # how many
-    RUN_CLOSED,
-    RUN_PATH,
-    RUN_FROM,  # time of its first event
-    RUN_TO,  # time of its last event
-    RUN_AWAITED,  # when an absence at the end became certain
-    RUN_DEADLINE,
-    RUN_BLOCKED_ACCEPTS,
-    RUN_IS_OPEN,  # it is among the open runs
-    RUN_IS_DONE,  # it is among the complete ones
-    RUN_POSITIONS,  # the positions it has taken events at, as bits
-    RUN_FIXED,
-) = range(15)
 
 
 def encode(plan: Plan, types: dict[str, int], tests: dict[tuple[str, int], list[list[int]]]) -> Table:

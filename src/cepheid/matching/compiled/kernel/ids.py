@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from cepheid.matching.compiled.kernel.jit import inner
 from cepheid.matching.ids import LANES
 
 LANE_ONE = (np.uint64(LANES[0][0]), np.uint64(LANES[0][1]))
 LANE_TWO = (np.uint64(LANES[1][0]), np.uint64(LANES[1][1]))
 
 
-@njit(cache=False)
+@inner
 def mix(state, word, first, second):
     x = (state ^ np.uint64(word)) * first
     x ^= x >> np.uint64(29)

@@ -6,14 +6,16 @@ Events come in total order here: a key with late events is the reference matcher
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from cepheid.matching.compiled.machine import (
+from cepheid.matching.compiled.kernel.jit import (
+    inner,
+)
+from cepheid.matching.compiled.kernel.machine import (
     GIVES_UP,
     TRUE,
     run_test,
 )
-from cepheid.matching.compiled.space import (
+from cepheid.matching.compiled.kernel.space import (
     END,
     FULL,
     GAVE_UP,
@@ -23,7 +25,7 @@ from cepheid.matching.compiled.space import (
     event_int,
     new_run,
 )
-from cepheid.matching.compiled.tables import (
+from cepheid.matching.compiled.kernel.words import (
     A_ABSENCES,
     A_END,
     A_LEAVES,
@@ -123,12 +125,12 @@ from cepheid.matching.compiled.tables import (
 )
 
 
-@njit(cache=False)
+@inner
 def edge_at(t, e):
     return t[AT_EDGE] + e * EDGE_WIDTH
 
 
-@njit(cache=False)
+@inner
 def holds(t, test, w, run, current, before, extra_alias, extra_row):
     """Is a test true? No test is. Where the machine gives up, the key is the reference matcher's."""
     if test < 0:
@@ -139,7 +141,7 @@ def holds(t, test, w, run, current, before, extra_alias, extra_row):
     return answer == TRUE
 
 
-@njit(cache=False)
+@inner
 def mark_of(t, w, run, component):
     """The last event of a component; of the nearest one around it if it has none yet; -1 if there is none."""
     marks = run + t[R_MARKS]
@@ -153,7 +155,7 @@ def mark_of(t, w, run, component):
 # Taking an event.
 
 
-@njit(cache=False)
+@inner
 def fits(t, w, run, e, row, index):
     edge = edge_at(t, e)
     if (event_int(w, PASSED, row) >> t[edge + E_POSITION]) & 1 == 0 or not is_open(t, w, run, edge):
@@ -166,7 +168,7 @@ def fits(t, w, run, e, row, index):
     return tested(t, w, run, edge, mark, row)
 
 
-@njit(cache=False)
+@inner
 def is_open(t, w, run, edge):
     """Is this way still open to the run, whatever event comes?"""
     base = t[edge + E_BASE]
@@ -181,7 +183,7 @@ def is_open(t, w, run, edge):
     return (w[run + RUN_CLOSED] >> loop) & 1 == 0 and (most < 0 or w[run + t[R_COUNTS] + loop] < most)
 
 
-@njit(cache=False)
+@inner
 def may_leave(t, w, run, first, end):
     for at in range(t[AT_LISTS] + first, t[AT_LISTS] + end):
         if w[run + t[R_COUNTS] + t[at]] < t[t[AT_CLOSURE] + t[at] * CLOSURE_WIDTH + C_MIN]:
@@ -189,7 +191,7 @@ def may_leave(t, w, run, first, end):
     return True
 
 
-@njit(cache=False)
+@inner
 def in_time(t, w, run, edge, mark, time):
     if t[WITHIN] >= 0 and w[run + RUN_TAKEN] > 0 and time - w[run + RUN_FROM] > t[WITHIN]:
         return False
@@ -206,7 +208,7 @@ def in_time(t, w, run, edge, mark, time):
     return True
 
 
-@njit(cache=False)
+@inner
 def opens(t, edge, scope):
     for at in range(t[AT_LISTS] + t[edge + E_OPENS], t[AT_LISTS] + t[edge + E_OPENS + 1]):
         if t[at] == scope:
@@ -214,13 +216,13 @@ def opens(t, edge, scope):
     return False
 
 
-@njit(cache=False)
+@inner
 def scope_start(t, scope, mark, before, time):
     from_previous = t[t[AT_SCOPE] + scope * SCOPE_WIDTH + S_FROM_PREVIOUS]
     return before if from_previous and mark >= 0 else time
 
 
-@njit(cache=False)
+@inner
 def tested(t, w, run, edge, mark, row):
     position = t[AT_POSITION] + t[edge + E_POSITION] * POSITION_WIDTH
     before = w[mark + NODE_ROW] if mark >= 0 else -1
@@ -229,7 +231,7 @@ def tested(t, w, run, edge, mark, row):
     return holds(t, t[edge + E_TEST], w, run, row, -1, t[position + P_ALIAS], row)
 
 
-@njit(cache=False)
+@inner
 def left_too_early(t, w, run, e, row, index):
     """A greedy closure may not be left on an event it could take."""
     edge = edge_at(t, e)
@@ -254,7 +256,7 @@ def left_too_early(t, w, run, e, row, index):
     return False
 
 
-@njit(cache=False)
+@inner
 def extended(t, w, run, e, row, index, rank):
     """The run after it took the event on this edge; -1 if there is no room."""
     edge = edge_at(t, e)
@@ -300,7 +302,7 @@ def extended(t, w, run, e, row, index, rank):
     return new
 
 
-@njit(cache=False)
+@inner
 def mixed(state, word):
     """Two paths with one number are one path."""
     x = np.uint64(state) ^ np.uint64(word)
@@ -311,7 +313,7 @@ def mixed(state, word):
     return np.int64(x)
 
 
-@njit(cache=False)
+@inner
 def _count(t, w, new, edge):
     for at in range(t[AT_LISTS] + t[edge + E_ENTERS], t[AT_LISTS] + t[edge + E_ENTERS + 1]):
         w[new + t[R_COUNTS] + t[at]] = 1
@@ -320,7 +322,7 @@ def _count(t, w, new, edge):
         w[new + t[R_COUNTS] + t[edge + E_LOOP]] += 1
 
 
-@njit(cache=False)
+@inner
 def _unblock(t, w, new, e, edge):
     """An absence is over when its own part of the pattern moves on."""
     for word in range(t[BLOCK_WORDS]):
@@ -329,14 +331,14 @@ def _unblock(t, w, new, e, edge):
         w[new + RUN_BLOCKED_ACCEPTS] = 0
 
 
-@njit(cache=False)
+@inner
 def _open_scopes(t, w, new, edge, mark, time):
     before = event_int(w, TIME, w[mark + NODE_ROW]) if mark >= 0 else time
     for at in range(t[AT_LISTS] + t[edge + E_OPENS], t[AT_LISTS] + t[edge + E_OPENS + 1]):
         w[new + t[R_SCOPES] + t[at]] = scope_start(t, t[at], mark, before, time)
 
 
-@njit(cache=False)
+@inner
 def _set_marks(t, w, new, edge, node):
     """The event is the last one of its part and of every part around it; parts inside it begin anew."""
     marks = new + t[R_MARKS]
@@ -353,7 +355,7 @@ def _set_marks(t, w, new, edge, node):
 # Absence: checked before advancement.
 
 
-@njit(cache=False)
+@inner
 def violated(t, w, run, row, index):
     """Rules out what the event rules out; True if nothing is left."""
     passed = event_int(w, PASSED, row)
@@ -386,7 +388,7 @@ def violated(t, w, run, row, index):
     return changed and not can_go_on(t, w, run, index - 1)
 
 
-@njit(cache=False)
+@inner
 def _guarded(t, w, run, g):
     start, end = t[t[AT_GUARD] + g * GUARD_WIDTH + G_START], t[t[AT_GUARD] + g * GUARD_WIDTH + G_END]
     if start >= 0 and w[run + t[R_NUMBER] + start] == 0:
@@ -394,7 +396,7 @@ def _guarded(t, w, run, g):
     return end < 0 or w[run + t[R_NUMBER] + end] == 0
 
 
-@njit(cache=False)
+@inner
 def _stops(t, w, run, first, end, seen, mark, row, index):
     for at in range(t[AT_LISTS] + first, t[AT_LISTS] + end):
         if (seen >> t[at]) & 1 and _broken(t, w, run, t[at], mark, row, index):
@@ -402,7 +404,7 @@ def _stops(t, w, run, first, end, seen, mark, row, index):
     return False
 
 
-@njit(cache=False)
+@inner
 def _broken(t, w, run, absence, mark, row, index):
     node = t[AT_ABSENCE] + absence * ABSENCE_WIDTH
     if mark >= 0:
@@ -417,7 +419,7 @@ def _broken(t, w, run, absence, mark, row, index):
 # Being complete, and being able to go on.
 
 
-@njit(cache=False)
+@inner
 def accepted(t, w, run, number):
     accept = t[AT_ACCEPT] + number * ACCEPT_WIDTH
     if (w[run + RUN_BLOCKED_ACCEPTS] >> number) & 1:
@@ -428,14 +430,14 @@ def accepted(t, w, run, number):
     return holds(t, t[accept + A_TEST], w, run, last, -1, -1, -1)
 
 
-@njit(cache=False)
+@inner
 def awaits(t, number):
     """Has this way to be complete an absence to wait for?"""
     accept = t[AT_ACCEPT] + number * ACCEPT_WIDTH
     return t[accept + A_ABSENCES] < t[accept + A_END]
 
 
-@njit(cache=False)
+@inner
 def complete(t, w, run):
     """Is the pattern complete here and now (no absence still to wait for)?"""
     state = w[run + RUN_STATE]
@@ -446,7 +448,7 @@ def complete(t, w, run):
     return False
 
 
-@njit(cache=False)
+@inner
 def waiting(t, w, run):
     """Trailing absences that hold so far, as bits."""
     found = np.int64(0)
@@ -458,7 +460,7 @@ def waiting(t, w, run):
     return found
 
 
-@njit(cache=False)
+@inner
 def can_extend(t, w, run, index):
     """Is there an edge the run may still take after the event with this index?"""
     state = w[run + RUN_STATE]
@@ -469,7 +471,7 @@ def can_extend(t, w, run, index):
     return False
 
 
-@njit(cache=False)
+@inner
 def can_be_next(t, w, run, edge, index):
     if t[edge + E_ARROW] != ARROW_NEXT:
         return True
@@ -477,7 +479,7 @@ def can_be_next(t, w, run, edge, index):
     return mark < 0 or w[mark + NODE_INDEX] >= index
 
 
-@njit(cache=False)
+@inner
 def can_go_on(t, w, run, index):
     return can_extend(t, w, run, index) or waiting(t, w, run) != 0
 
@@ -485,7 +487,7 @@ def can_go_on(t, w, run, index):
 # Time.
 
 
-@njit(cache=False)
+@inner
 def absence_deadline(t, w, run, number):
     """When a trailing absence becomes certain; NEVER if only the next event can tell."""
     accept = t[AT_ACCEPT] + number * ACCEPT_WIDTH
@@ -502,7 +504,7 @@ def absence_deadline(t, w, run, number):
     return found
 
 
-@njit(cache=False)
+@inner
 def last_chance(t, w, run, index):
     """The last time at which the run could still take an event; NEVER if there is no such bound."""
     bound = -NEVER
@@ -520,7 +522,7 @@ def last_chance(t, w, run, index):
     return min(window, bound)
 
 
-@njit(cache=False)
+@inner
 def _edge_end(t, w, run, edge):
     mark = mark_of(t, w, run, t[edge + E_COMPONENT])
     before = event_int(w, TIME, w[mark + NODE_ROW]) if mark >= 0 else 0
@@ -536,7 +538,7 @@ def _edge_end(t, w, run, edge):
     return end
 
 
-@njit(cache=False)
+@inner
 def deadline_of(t, w, run, index):
     """The next moment whose passing changes something for the run."""
     awaited = waiting(t, w, run)

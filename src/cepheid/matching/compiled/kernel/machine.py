@@ -8,15 +8,17 @@ bits) the machine gives up, and the reference matcher does the key.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from cepheid.matching.compiled.memory import (
+from cepheid.matching.compiled.kernel.jit import (
+    inner,
+)
+from cepheid.matching.compiled.kernel.memory import (
     as_bits,
     as_float,
     load_byte,
     load_int,
 )
-from cepheid.matching.compiled.space import (
+from cepheid.matching.compiled.kernel.space import (
     CONSTANTS,
     HEAP,
     STACK,
@@ -25,7 +27,7 @@ from cepheid.matching.compiled.space import (
     event_null,
     event_text,
 )
-from cepheid.matching.compiled.tables import (
+from cepheid.matching.compiled.kernel.words import (
     AT_CODE,
     AT_TESTS,
     NODE_ROW,
@@ -103,7 +105,7 @@ EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(6)
 FALSE, TRUE, GIVES_UP = 0, 1, 2
 
 
-@njit(cache=False)
+@inner
 def _row(t, w, run, source, current, before, extra_alias, extra_row, position):
     """The row a value comes from, or -1. `extra` is an event that counts as taken."""
     if source == CURRENT:
@@ -120,7 +122,7 @@ def _row(t, w, run, source, current, before, extra_alias, extra_row, position):
     return before if how == OWN else -1
 
 
-@njit(cache=False)
+@inner
 def _row_at(t, w, run, alias, extra_alias, extra_row, position):
     count = w[run + t[R_NUMBER] + alias]
     if position < 0:
@@ -137,7 +139,7 @@ def _row_at(t, w, run, alias, extra_alias, extra_row, position):
     return w[at + NODE_ROW]
 
 
-@njit(cache=False)
+@inner
 def _compared(which, less, same):
     if which == EQUAL:
         return same
@@ -152,7 +154,7 @@ def _compared(which, less, same):
     return not less
 
 
-@njit(cache=False)
+@inner
 def _text_order(w, a, a_end, b, b_end):
     """Below, at or above 0, as UTF-8 and Python order texts."""
     heap = w[HEAP]
@@ -163,19 +165,19 @@ def _text_order(w, a, a_end, b, b_end):
     return (a_end - a) - (b_end - b)
 
 
-@njit(cache=False)
+@inner
 def _added(a, b):
     """The sum, and whether it fits."""
     total = a + b
     return total, not ((a >= 0) == (b >= 0) and (total >= 0) != (a >= 0))
 
 
-@njit(cache=False)
+@inner
 def _fits_product(a, b):
     return abs(np.float64(a) * np.float64(b)) < 9.0e18
 
 
-@njit(cache=False)
+@inner
 def run_test(t, test, w, run, current, before, extra_alias, extra_row):
     """The answer of one test: TRUE only where all of it is true.
 
@@ -216,7 +218,7 @@ def run_test(t, test, w, run, current, before, extra_alias, extra_row):
     return TRUE
 
 
-@njit(cache=False)
+@inner
 def _put(t, w, s, op, a, b, c, run, current, before, extra_alias, extra_row):
     """One more value; the answer is the place of the topmost one."""
     if op in (LOAD_INT, LOAD_FLOAT, LOAD_TEXT):
@@ -250,7 +252,7 @@ def _put(t, w, s, op, a, b, c, run, current, before, extra_alias, extra_row):
     return s
 
 
-@njit(cache=False)
+@inner
 def _combine(w, s, op, a):
     """Two values become one; False where that has no exact meaning here."""
     o = s + VALUE
@@ -281,7 +283,7 @@ def _combine(w, s, op, a):
     return _combine_floats(w, s, op, as_float(w[s]), as_float(w[o]))
 
 
-@njit(cache=False)
+@inner
 def _combine_ints(w, s, op, x, y):
     fits = True
     if op == ADD_INT:
@@ -301,7 +303,7 @@ def _combine_ints(w, s, op, x, y):
     return fits
 
 
-@njit(cache=False)
+@inner
 def _combine_floats(w, s, op, x, y):
     result = x
     nothing = False
@@ -326,7 +328,7 @@ def _combine_floats(w, s, op, x, y):
     return True
 
 
-@njit(cache=False)
+@inner
 def _change(w, s, op, a):
     """The topmost value (for widening, one below it) becomes another; False where that has no exact meaning."""
     if op in (TO_FLOAT, TO_FLOAT_EXACTLY):
@@ -352,7 +354,7 @@ def _change(w, s, op, a):
     return True
 
 
-@njit(cache=False)
+@inner
 def _aggregate(t, w, s, op, alias, column, null_column, run, extra_alias, extra_row):
     """Of what a closure captured, the newest first; nulls do not count. False where it leaves 64 bits."""
     at = w[run + t[R_LAST] + alias]
@@ -403,7 +405,7 @@ def _aggregate(t, w, s, op, alias, column, null_column, run, extra_alias, extra_
 # each addition loses is kept in partial sums that do not overlap (Shewchuk).
 
 
-@njit(cache=False)
+@inner
 def _accumulated(partials, n, x):
     """One more number; the answer is how many partial sums there are, or -1 if one is infinite."""
     kept = 0
@@ -423,7 +425,7 @@ def _accumulated(partials, n, x):
     return kept + 1
 
 
-@njit(cache=False)
+@inner
 def _rounded(partials, n):
     """Their sum, rounded once; a tie goes by the sign of what lies below."""
     if n == 0:

@@ -1,32 +1,41 @@
-"""The three things that happen to a partition: an event, time passing, the end."""
+"""The three things that happen to a partition: an event, time passing, the end.
+
+How runs are kept differs (all of them, `stnm`, `every`); see `kinds.py`.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-from cepheid.matching.compiled.emission import (
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from cepheid.matching.compiled.kernel.emission import (
     PENDING,
     TIMEOUT,
-    finish,
     forget_furthest,
     give_out,
 )
-from cepheid.matching.compiled.every import (
-    advance_every,
+from cepheid.matching.compiled.kernel.every import (
     build_from_later,
     only_first_step,
-    over,
 )
-from cepheid.matching.compiled.moves import (
+from cepheid.matching.compiled.kernel.jit import (
+    inner,
+)
+from cepheid.matching.compiled.kernel.kinds import (
+    advance_by_kind,
+    finish_by_kind,
+)
+from cepheid.matching.compiled.kernel.moves import (
     absence_deadline,
     can_go_on,
     deadline_of,
     last_chance,
     waiting,
 )
-from cepheid.matching.compiled.partition import (
-    advance,
+from cepheid.matching.compiled.kernel.partition import (
     check_absences,
     decide_next_absences,
     held,
@@ -34,7 +43,7 @@ from cepheid.matching.compiled.partition import (
     numbered,
     remember,
 )
-from cepheid.matching.compiled.space import (
+from cepheid.matching.compiled.kernel.space import (
     BY_DEADLINE,
     BY_END,
     BY_EVENT,
@@ -62,14 +71,9 @@ from cepheid.matching.compiled.space import (
     push,
     set_done,
 )
-from cepheid.matching.compiled.stnm import (
-    advance_stnm,
-    finish_stnm,
-)
-from cepheid.matching.compiled.tables import (
+from cepheid.matching.compiled.kernel.words import (
     KIND,
     KIND_EVERY,
-    KIND_STNM,
     LOOKS_NEXT,
     MOST_OF_FIRST,
     NEVER,
@@ -87,8 +91,19 @@ from cepheid.matching.compiled.tables import (
 # Time.
 
 
-@njit(cache=False)
-def pass_time(t, w, time):
+def pass_by_kind(kind: Any, t: Any, w: Any, deadline: Any) -> None:
+    """Chosen when it is compiled."""
+
+
+@overload(pass_by_kind)
+def _pass_by_kind(kind, t, w, deadline):
+    if isinstance(kind, types.Float):
+        return lambda kind, t, w, deadline: pass_every(kind, t, w, deadline)
+    return lambda kind, t, w, deadline: pass_deadline(kind, t, w, deadline)
+
+
+@inner
+def pass_time(kind, t, w, time):
     """Time has passed every moment before `time`."""
     while w[NEXT_DEADLINE] < time or (t[LOOKS_NEXT] and w[N_RUNS] > 0):
         deadline = next_deadline(t, w)
@@ -97,19 +112,16 @@ def pass_time(t, w, time):
             return
         w[NEXT_DEADLINE] = -NEVER
         w[PHASE] = BY_DEADLINE
-        if t[KIND] == KIND_EVERY:
-            pass_every(t, w, deadline)
-        else:
-            pass_deadline(t, w, deadline)
+        pass_by_kind(kind, t, w, deadline)
 
 
-@njit(cache=False)
+@inner
 def deadline_now(t, w, run):
     """A neighbour that has not come changes what a run waits for; otherwise its deadline is known."""
     return deadline_of(t, w, run, w[INDEX]) if t[LOOKS_NEXT] else w[run + RUN_DEADLINE]
 
 
-@njit(cache=False)
+@inner
 def next_deadline(t, w):
     found = NEVER
     for i in range(w[N_RUNS]):
@@ -117,8 +129,8 @@ def next_deadline(t, w):
     return found
 
 
-@njit(cache=False)
-def pass_deadline(t, w, deadline):
+@inner
+def pass_deadline(kind, t, w, deadline):
     """Time has gone past a deadline: absences become certain, windows end."""
     kept = 0
     w[N_NEXT] = 0  # here: what has expired
@@ -128,11 +140,11 @@ def pass_deadline(t, w, deadline):
             w[w[RUNS] + kept] = run
             kept += 1
     w[N_RUNS] = kept
-    finish_by_kind(t, w, deadline)
+    finish_by_kind(kind, t, w, deadline)
     expire(t, w, deadline)
 
 
-@njit(cache=False)
+@inner
 def _goes_on(t, w, run, deadline):
     """What the deadline makes of a run: complete, expired, or still open."""
     certain = _certain(t, w, run, deadline)
@@ -160,7 +172,7 @@ def _goes_on(t, w, run, deadline):
     return False
 
 
-@njit(cache=False)
+@inner
 def _certain(t, w, run, deadline):
     """The ways to be complete whose absence the deadline makes certain, as bits."""
     awaited = waiting(t, w, run)
@@ -173,7 +185,7 @@ def _certain(t, w, run, deadline):
     return found
 
 
-@njit(cache=False)
+@inner
 def expire(t, w, deadline):
     """Runs whose window has ended without a match."""
     at = w[NEXT]
@@ -196,7 +208,7 @@ def expire(t, w, deadline):
     _forget_matched(w)
 
 
-@njit(cache=False)
+@inner
 def _note_furthest(w, run):
     """Of the copies of a start without a match, the one that got furthest."""
     start = w[run + RUN_START]
@@ -216,7 +228,7 @@ def _note_furthest(w, run):
     push(w, FURTHEST, N_FURTHEST, run)
 
 
-@njit(cache=False)
+@inner
 def _is_open_start(w, start):
     for i in range(w[N_RUNS]):
         if w[w[w[RUNS] + i] + RUN_START] == start:
@@ -224,7 +236,7 @@ def _is_open_start(w, start):
     return False
 
 
-@njit(cache=False)
+@inner
 def _time_out(t, w, start, deadline):
     for i in range(w[N_FURTHEST]):
         run = w[w[FURTHEST] + i]
@@ -234,7 +246,7 @@ def _time_out(t, w, start, deadline):
             return
 
 
-@njit(cache=False)
+@inner
 def _forget_matched(w):
     kept = 0
     for i in range(w[N_MATCHED]):
@@ -248,22 +260,10 @@ def _forget_matched(w):
 # The three things that happen.
 
 
-@njit(cache=False)
-def finish_by_kind(t, w, detected):
-    if w[N_DONE] == 0:
-        return
-    if t[KIND] == KIND_STNM:
-        finish_stnm(t, w, 0, detected)
-        return
-    finish(t, w, detected)
-    if t[KIND] == KIND_EVERY:
-        over(w)
-
-
-@njit(cache=False)
-def on_event(t, w, row):
+@inner
+def on_event(kind, t, w, row):
     time = event_int(w, TIME, row)
-    pass_time(t, w, time)
+    pass_time(kind, t, w, time)
     w[PHASE] = BY_EVENT
     w[CAUSE] = row
     rank = numbered(t, w, row)
@@ -273,26 +273,21 @@ def on_event(t, w, row):
         w[N_FIRST_STEP] = 0
         w[VIOLATED_AT] = w[INDEX]
     decide_next_absences(t, w, row)
-    if t[KIND] == KIND_STNM:
-        advance_stnm(t, w, row, rank)
-    elif t[KIND] == KIND_EVERY:
-        advance_every(t, w, row, rank)
-    else:
-        advance(t, w, row, rank)
-    finish_by_kind(t, w, time)
+    advance_by_kind(kind, t, w, row, rank)
+    finish_by_kind(kind, t, w, time)
     remember(t, w, row)
     limit(t, w)
     if t[TIMEOUTS] and w[N_MATCHED] > 2 * w[N_RUNS] + 16:
         _forget_matched(w)
 
 
-@njit(cache=False)
-def on_end(t, w, time):
+@inner
+def on_end(kind, t, w, time):
     """Nothing comes after `time`: closures at the end are closed, absences not yet certain are pending."""
-    pass_time(t, w, time)
+    pass_time(kind, t, w, time)
     w[PHASE] = BY_END
     while w[STATUS] == 0 and _hold_back(t, w):
-        finish_by_kind(t, w, time)
+        finish_by_kind(kind, t, w, time)
     for i in range(w[N_RUNS]):
         run = w[w[RUNS] + i]
         awaited = waiting(t, w, run)
@@ -303,7 +298,7 @@ def on_end(t, w, time):
             give_out(t, w, run, PENDING, absence_deadline(t, w, run, number))
 
 
-@njit(cache=False)
+@inner
 def _hold_back(t, w):
     """Held runs are complete now: are there any?"""
     kept = 0
@@ -319,7 +314,7 @@ def _hold_back(t, w):
     return w[N_DONE] > 0
 
 
-@njit(cache=False)
+@inner
 def close(w):
     """All records are free again."""
     for i in range(w[N_RUNS]):
@@ -329,12 +324,12 @@ def close(w):
     w[N_RUNS] = w[N_FURTHEST] = 0
 
 
-@njit(cache=False)
-def pass_every(t, w, deadline):
+@inner
+def pass_every(kind, t, w, deadline):
     """When the window of a counted first step ends, only its oldest events go."""
     only_first = only_first_step(t, w)
     held_before = w[N_FIRST_STEP]
-    pass_deadline(t, w, deadline)
+    pass_deadline(kind, t, w, deadline)
     if w[N_RUNS] == 0 and only_first and held_before > 1 and t[MOST_OF_FIRST] != 1:
         w[N_FIRST_STEP] = held_before
         build_from_later(t, w)

@@ -6,13 +6,15 @@ The rules of `matching/partition.py`, in the same order and under the same names
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from cepheid.matching.compiled.emission import (
+from cepheid.matching.compiled.kernel.emission import (
     PROVISIONAL,
     give_out,
 )
-from cepheid.matching.compiled.moves import (
+from cepheid.matching.compiled.kernel.jit import (
+    inner,
+)
+from cepheid.matching.compiled.kernel.moves import (
     can_be_next,
     can_extend,
     can_go_on,
@@ -27,7 +29,7 @@ from cepheid.matching.compiled.moves import (
     violated,
     waiting,
 )
-from cepheid.matching.compiled.space import (
+from cepheid.matching.compiled.kernel.space import (
     ADVANCED,
     EMPTY,
     EVICTED,
@@ -56,7 +58,7 @@ from cepheid.matching.compiled.space import (
     push,
     set_done,
 )
-from cepheid.matching.compiled.tables import (
+from cepheid.matching.compiled.kernel.words import (
     A_ABSENCES,
     A_END,
     ABSENCE_WIDTH,
@@ -124,7 +126,7 @@ from cepheid.matching.compiled.tables import (
 START = 0
 
 
-@njit(cache=False)
+@inner
 def numbered(t, w, row):
     """The event's index and its rank among the relevant events of its time."""
     w[INDEX] += 1
@@ -139,7 +141,7 @@ def numbered(t, w, row):
     return w[RANK_NOW]
 
 
-@njit(cache=False)
+@inner
 def check_absences(t, w, row):
     """Negation is checked before advancement."""
     untils = t[FILTERS] != 0
@@ -163,7 +165,7 @@ def check_absences(t, w, row):
     w[N_RUNS] = kept
 
 
-@njit(cache=False)
+@inner
 def _until(t, w, run, row):
     """`all B until p`: p closes every closure the run is in."""
     state = w[run + RUN_STATE]
@@ -174,7 +176,7 @@ def _until(t, w, run, row):
             w[run + RUN_CLOSED] |= np.int64(1) << closure
 
 
-@njit(cache=False)
+@inner
 def decide_next_absences(t, w, row):
     """`A -> NOT next X` at the end is certain as soon as another event came."""
     if not t[FILTERS]:
@@ -192,7 +194,7 @@ def decide_next_absences(t, w, row):
     w[N_RUNS] = kept
 
 
-@njit(cache=False)
+@inner
 def _decided(t, w, run, time, index):
     awaited = waiting(t, w, run)
     if awaited == 0 or w[w[run + RUN_NODE] + NODE_INDEX] + 1 != index:
@@ -215,7 +217,7 @@ def _decided(t, w, run, time, index):
         number += 1
 
 
-@njit(cache=False)
+@inner
 def _all_next(t, number):
     accept = t[AT_ACCEPT] + number * ACCEPT_WIDTH
     for at in range(t[AT_LISTS] + t[accept + A_ABSENCES], t[AT_LISTS] + t[accept + A_END]):
@@ -224,7 +226,7 @@ def _all_next(t, number):
     return True
 
 
-@njit(cache=False)
+@inner
 def held(t, w, run):
     """Complete, but a closure at the end may still grow: `longest` waits."""
     return t[LONGEST] != 0 and complete(t, w, run)
@@ -233,7 +235,7 @@ def held(t, w, run):
 # An event is offered to every run.
 
 
-@njit(cache=False)
+@inner
 def advance(t, w, row, rank):
     """Every run is offered the event; every start opens a run. What is complete now is in DONE."""
     w[N_NEXT] = 0
@@ -253,7 +255,7 @@ def advance(t, w, row, rank):
     swap_lists(w)
 
 
-@njit(cache=False)
+@inner
 def offer_one_way(t, w, first, end, row, rank):
     """Copies of one start, of which each takes one way; those still open go to NEXT, those complete to DONE.
 
@@ -281,18 +283,18 @@ def offer_one_way(t, w, first, end, row, rank):
         at = behind
 
 
-@njit(cache=False)
+@inner
 def _moves_on(t, e):
     return e >= 0 and t[edge_at(t, e) + E_MOVES_ON] != 0
 
 
-@njit(cache=False)
+@inner
 def swap_lists(w):
     w[RUNS], w[NEXT] = w[NEXT], w[RUNS]
     w[N_RUNS] = w[N_NEXT]
 
 
-@njit(cache=False)
+@inner
 def group_copies(w):
     """Copies of one start that came the same way lie together, in the order of their first."""
     at = w[RUNS]
@@ -307,7 +309,7 @@ def group_copies(w):
         first = end
 
 
-@njit(cache=False)
+@inner
 def _group(w, at, first, end):
     placed = first
     while placed < end:
@@ -322,7 +324,7 @@ def _group(w, at, first, end):
                 placed += 1
 
 
-@njit(cache=False)
+@inner
 def fitting(t, w, run, row):
     """Writes every edge on which the run can take the event to SCRATCH, in the order of preference: how many."""
     count = 0
@@ -342,7 +344,7 @@ def fitting(t, w, run, row):
     return kept
 
 
-@njit(cache=False)
+@inner
 def move(t, w, run, edges, row, rank):
     """The run takes the event on each of the edges in SCRATCH; perhaps a copy stays where it was."""
     closed, stays = staying(t, w, run, edges)
@@ -365,7 +367,7 @@ def move(t, w, run, edges, row, rank):
         let_go(w, run)
 
 
-@njit(cache=False)
+@inner
 def staying(t, w, run, edges):
     """The closures closed for the copy that does not take the event, and whether there is one."""
     before = w[run + RUN_CLOSED]
@@ -391,7 +393,7 @@ def staying(t, w, run, edges):
     return closed, stays
 
 
-@njit(cache=False)
+@inner
 def closed_by(t, w, run, row):
     """Does this event, which the run does not take, close its closure at the end?"""
     if not held(t, w, run):
@@ -412,7 +414,7 @@ def closed_by(t, w, run, row):
     return False
 
 
-@njit(cache=False)
+@inner
 def settle(t, w, run):
     """A run that has just taken an event: is it complete, does it go on?"""
     goes_on = can_extend(t, w, run, w[INDEX])
@@ -431,14 +433,14 @@ def settle(t, w, run):
         free_run(w, run)
 
 
-@njit(cache=False)
+@inner
 def note_deadline(t, w, run):
     found = deadline_of(t, w, run, w[INDEX])
     w[run + RUN_DEADLINE] = found
     w[NEXT_DEADLINE] = min(w[NEXT_DEADLINE], found)
 
 
-@njit(cache=False)
+@inner
 def starting(t, w, row):
     """Writes the edges on which the event opens a run to SCRATCH: how many."""
     count = 0
@@ -450,7 +452,7 @@ def starting(t, w, row):
     return count
 
 
-@njit(cache=False)
+@inner
 def start_run(t, w, row, rank):
     count = starting(t, w, row)
     if t[ONE_WAY]:
@@ -463,7 +465,7 @@ def start_run(t, w, row, rank):
         settle(t, w, new)
 
 
-@njit(cache=False)
+@inner
 def _begun_by(t, w, e, row):
     """`NOT X within d -> B`: may a run start here, given the X events before?"""
     edge = edge_at(t, e)
@@ -482,7 +484,7 @@ def _begun_by(t, w, e, row):
     return True
 
 
-@njit(cache=False)
+@inner
 def remember(t, w, row):
     """Events that an absence before the start looks back at; those too old to matter are forgotten."""
     seen = (event_int(w, PASSED, row) >> t[POSITIONS]) & ((np.int64(1) << t[ABSENCES]) - 1)
@@ -502,7 +504,7 @@ def remember(t, w, row):
                 w[N_RECENT] += 1
 
 
-@njit(cache=False)
+@inner
 def forget_recent(t, w, time):
     kept = 0
     at = w[RECENT]
@@ -516,7 +518,7 @@ def forget_recent(t, w, time):
     w[N_RECENT] = kept
 
 
-@njit(cache=False)
+@inner
 def limit(t, w):
     if w[N_RUNS] <= t[MAX_RUNS]:
         return

@@ -6,23 +6,25 @@ The rules of `matching/stnm.py`, in the same order and under the same names.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from cepheid.matching.compiled.emission import (
+from cepheid.matching.compiled.kernel.emission import (
     choose,
     emit,
     release,
     sort_runs,
 )
-from cepheid.matching.compiled.ids import (
+from cepheid.matching.compiled.kernel.ids import (
     LANE_ONE,
     LANE_TWO,
     mix,
 )
-from cepheid.matching.compiled.moves import (
+from cepheid.matching.compiled.kernel.jit import (
+    inner,
+)
+from cepheid.matching.compiled.kernel.moves import (
     can_go_on,
 )
-from cepheid.matching.compiled.partition import (
+from cepheid.matching.compiled.kernel.partition import (
     check_absences,
     group_copies,
     held,
@@ -30,7 +32,7 @@ from cepheid.matching.compiled.partition import (
     start_run,
     swap_lists,
 )
-from cepheid.matching.compiled.space import (
+from cepheid.matching.compiled.kernel.space import (
     ADVANCED,
     AFTER,
     AGAIN,
@@ -58,7 +60,7 @@ from cepheid.matching.compiled.space import (
     let_go,
     push,
 )
-from cepheid.matching.compiled.tables import (
+from cepheid.matching.compiled.kernel.words import (
     NODE_BEFORE,
     NODE_INDEX,
     NODE_POSITION,
@@ -75,7 +77,7 @@ HISTORY_WIDTH = 4
 H_ROW, H_INDEX, H_RANK, H_OWNER = range(4)
 
 
-@njit(cache=False)
+@inner
 def advance_stnm(t, w, row, rank):
     if event_int(w, PASSED, row) != 0:
         _append_history(w, row, rank)
@@ -109,7 +111,7 @@ def advance_stnm(t, w, row, rank):
     _forget(w)
 
 
-@njit(cache=False)
+@inner
 def _finish_and_go_on(t, w, at, before, start, detected):
     """Makes the list of open runs whole, gives out what is complete; the answer is where to go on in the list."""
     for i in range(at, w[N_RUNS]):
@@ -124,7 +126,7 @@ def _finish_and_go_on(t, w, at, before, start, detected):
     return at
 
 
-@njit(cache=False)
+@inner
 def offer_unless_used(t, w, first, end, start, row, rank):
     owner = _owner(w, w[INDEX])
     if owner == 0 or owner == start:
@@ -141,7 +143,7 @@ def offer_unless_used(t, w, first, end, start, row, rank):
 # Which events are used, and by whom.
 
 
-@njit(cache=False)
+@inner
 def _append_history(w, row, rank):
     at = w[HISTORY] + w[N_HISTORY] * HISTORY_WIDTH
     if at + HISTORY_WIDTH > w[HISTORY + 1]:
@@ -154,7 +156,7 @@ def _append_history(w, row, rank):
     w[N_HISTORY] += 1
 
 
-@njit(cache=False)
+@inner
 def _in_history(w, index):
     """The place of an event in the history, by its index; -1 if it is not there."""
     low, high = 0, w[N_HISTORY]
@@ -168,14 +170,14 @@ def _in_history(w, index):
     return at if low < w[N_HISTORY] and w[at + H_INDEX] == index else -1
 
 
-@njit(cache=False)
+@inner
 def _owner(w, index):
     """The start of the run that used an event; 0 if it is free."""
     at = _in_history(w, index)
     return w[at + H_OWNER] if at >= 0 else 0
 
 
-@njit(cache=False)
+@inner
 def _holds_used(w, run):
     node = w[run + RUN_NODE]
     while node >= 0:
@@ -186,7 +188,7 @@ def _holds_used(w, run):
     return False
 
 
-@njit(cache=False)
+@inner
 def _use_up(w, run):
     node = w[run + RUN_NODE]
     while node >= 0:
@@ -196,7 +198,7 @@ def _use_up(w, run):
         node = w[node + NODE_BEFORE]
 
 
-@njit(cache=False)
+@inner
 def _forget(w):
     """Only what open runs could be played again over is remembered."""
     oldest = w[w[w[RUNS]] + RUN_START] if w[N_RUNS] > 0 else w[INDEX] + 1
@@ -218,7 +220,7 @@ def _forget(w):
     w[N_GIVEN] = kept
 
 
-@njit(cache=False)
+@inner
 def _is_open_start(w, start):
     low, high = 0, w[N_RUNS]
     while low < high:
@@ -233,7 +235,7 @@ def _is_open_start(w, start):
 # Completion.
 
 
-@njit(cache=False)
+@inner
 def finish_stnm(t, w, first, detected):
     """Gives out what is in DONE from `first` on, start by start; others that hold a used event are put back."""
     end = w[N_DONE]
@@ -256,7 +258,12 @@ def finish_stnm(t, w, first, detected):
     release(w, first)
 
 
-@njit(cache=False)
+@inner
+def finish_all_stnm(t, w, detected):
+    finish_stnm(t, w, 0, detected)
+
+
+@inner
 def _any_holds_used(w, part, first, end):
     for i in range(first, end):
         if _holds_used(w, w[w[part] + i]):
@@ -264,7 +271,7 @@ def _any_holds_used(w, part, first, end):
     return False
 
 
-@njit(cache=False)
+@inner
 def _give_out_start(t, w, first, end, detected):
     """Those not given out before, by the rules of emission and skip; what they hold is used up."""
     fresh = first
@@ -285,7 +292,7 @@ def _give_out_start(t, w, first, end, detected):
         emit(t, w, run, detected)
 
 
-@njit(cache=False)
+@inner
 def _lane(w, run, first, second):
     """One of two numbers that tell the match of a run: the same as in `matching/ids.py`."""
     count = w[run + RUN_TAKEN]
@@ -305,7 +312,7 @@ def _lane(w, run, first, second):
     return np.int64(state)
 
 
-@njit(cache=False)
+@inner
 def _given(w, run):
     one, two = _lane(w, run, *LANE_ONE), _lane(w, run, *LANE_TWO)
     for i in range(w[N_GIVEN]):
@@ -315,7 +322,7 @@ def _given(w, run):
     return False
 
 
-@njit(cache=False)
+@inner
 def _note_given(w, run):
     at = w[GIVEN] + 3 * w[N_GIVEN]
     if at + 3 > w[GIVEN + 1]:
@@ -327,7 +334,7 @@ def _note_given(w, run):
     w[N_GIVEN] += 1
 
 
-@njit(cache=False)
+@inner
 def _put_back(t, w, user, detected):
     """Every other run that holds a used event goes back to where it would be without it."""
     last = np.int64(0)
@@ -347,7 +354,7 @@ def _put_back(t, w, user, detected):
             replay(t, w, start, detected)
 
 
-@njit(cache=False)
+@inner
 def _remove_start(w, start):
     kept = 0
     for i in range(w[N_RUNS]):
@@ -360,7 +367,7 @@ def _remove_start(w, start):
     w[N_RUNS] = kept
 
 
-@njit(cache=False)
+@inner
 def _replayed(w, start):
     for i in range(w[N_REPLAYED]):
         if w[w[REPLAYED] + i] == start:
@@ -368,7 +375,7 @@ def _replayed(w, start):
     return False
 
 
-@njit(cache=False)
+@inner
 def replay(t, w, start, detected):
     """Played again from its start, over the events it saw."""
     owner = _owner(w, start)
@@ -399,7 +406,7 @@ def replay(t, w, start, detected):
     finish_stnm(t, w, before, detected)
 
 
-@njit(cache=False)
+@inner
 def _again(t, w, start, row, rank):
     """One event of the past, for one run only."""
     check_absences(t, w, row)
@@ -408,7 +415,7 @@ def _again(t, w, start, row, rank):
         offer_unless_used(t, w, 0, w[N_RUNS], start, row, rank)
 
 
-@njit(cache=False)
+@inner
 def _insert(w, mine, count, start):
     """Open runs lie in the order of their starts."""
     if w[N_RUNS] + count > w[ROOM]:

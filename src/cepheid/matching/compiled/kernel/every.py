@@ -5,17 +5,19 @@ The rules of `matching/every.py`, in the same order and under the same names.
 
 from __future__ import annotations
 
-from numba import njit
-
-from cepheid.matching.compiled.emission import (
+from cepheid.matching.compiled.kernel.emission import (
+    finish,
     release,
 )
-from cepheid.matching.compiled.moves import (
+from cepheid.matching.compiled.kernel.jit import (
+    inner,
+)
+from cepheid.matching.compiled.kernel.moves import (
     can_go_on,
     edge_at,
     extended,
 )
-from cepheid.matching.compiled.partition import (
+from cepheid.matching.compiled.kernel.partition import (
     fitting,
     group_copies,
     held,
@@ -24,7 +26,7 @@ from cepheid.matching.compiled.partition import (
     start_run,
     swap_lists,
 )
-from cepheid.matching.compiled.space import (
+from cepheid.matching.compiled.kernel.space import (
     ADVANCED,
     AFTER,
     AGAIN,
@@ -47,7 +49,7 @@ from cepheid.matching.compiled.space import (
     let_go,
     push,
 )
-from cepheid.matching.compiled.tables import (
+from cepheid.matching.compiled.kernel.words import (
     E_POSITION,
     FIRST_POSITIONS,
     KEEP_FIRST,
@@ -62,7 +64,7 @@ FIRST_WIDTH = 3
 F_ROW, F_INDEX, F_RANK = range(3)
 
 
-@njit(cache=False)
+@inner
 def over(w):
     """After a match: it starts again with the next event."""
     for i in range(w[N_RUNS]):
@@ -70,7 +72,14 @@ def over(w):
     w[N_RUNS] = w[N_FIRST_STEP] = 0
 
 
-@njit(cache=False)
+@inner
+def finish_every(t, w, detected):
+    if w[N_DONE] > 0:
+        finish(t, w, detected)
+        over(w)
+
+
+@inner
 def advance_every(t, w, row, rank):
     if only_first_step(t, w):
         _from_first_step(t, w, row, rank)
@@ -81,12 +90,12 @@ def advance_every(t, w, row, rank):
     swap_lists(w)
 
 
-@njit(cache=False)
+@inner
 def in_first_step(t, w, run):
     return w[run + RUN_POSITIONS] & ~t[FIRST_POSITIONS] == 0
 
 
-@njit(cache=False)
+@inner
 def only_first_step(t, w):
     for i in range(w[N_RUNS]):
         if not in_first_step(t, w, w[w[RUNS] + i]):
@@ -94,7 +103,7 @@ def only_first_step(t, w):
     return True
 
 
-@njit(cache=False)
+@inner
 def _from_first_step(t, w, row, rank):
     """On to the second step if the event fits it, else a newer start."""
     before = w[N_DONE]
@@ -109,7 +118,7 @@ def _from_first_step(t, w, row, rank):
     _newer_start(t, w, row, rank)
 
 
-@njit(cache=False)
+@inner
 def _offer_onward(t, w, row, rank):
     """Runs that go on to the second step are in NEXT; nothing stays in the first step. Are there any?"""
     for i in range(w[N_RUNS]):
@@ -126,7 +135,7 @@ def _offer_onward(t, w, row, rank):
     return w[N_NEXT] > 0
 
 
-@njit(cache=False)
+@inner
 def _newer_start(t, w, row, rank):
     most = t[MOST_OF_FIRST]
     full = most >= 0 and w[N_FIRST_STEP] >= most
@@ -147,7 +156,7 @@ def _newer_start(t, w, row, rank):
     _unmoved(t, w)
 
 
-@njit(cache=False)
+@inner
 def _append(w, row, index, rank):
     at = w[FIRST_STEP] + w[N_FIRST_STEP] * FIRST_WIDTH
     if at + FIRST_WIDTH > w[FIRST_STEP + 1]:
@@ -158,7 +167,7 @@ def _append(w, row, index, rank):
     return True
 
 
-@njit(cache=False)
+@inner
 def _replace(t, w, first):
     """The run just built takes the place of the one before; told once, as a whole."""
     if w[N_RUNS] > 0 and t[MOST_OF_FIRST] == 1:
@@ -171,7 +180,7 @@ def _replace(t, w, first):
     _forget_first(w, first)
 
 
-@njit(cache=False)
+@inner
 def _forget_first(w, count):
     if count == 0:
         return
@@ -181,7 +190,7 @@ def _forget_first(w, count):
     w[N_FIRST_STEP] -= count
 
 
-@njit(cache=False)
+@inner
 def _unmoved(t, w):
     kept = 0
     for i in range(w[N_RUNS]):
@@ -194,7 +203,7 @@ def _unmoved(t, w):
     w[N_RUNS] = kept
 
 
-@njit(cache=False)
+@inner
 def build(t, w, first):
     """The run that took exactly the held events from `first` on: its copies are in NEXT, what is complete in DONE.
 
@@ -231,7 +240,7 @@ def build(t, w, first):
     return True
 
 
-@njit(cache=False)
+@inner
 def _keep_first_step(t, w, before, length):
     """Only what is still in the first step counts. Did any of it take all the events?"""
     whole = False
@@ -260,7 +269,7 @@ def _keep_first_step(t, w, before, length):
     return whole
 
 
-@njit(cache=False)
+@inner
 def build_from_later(t, w):
     """When the oldest events of a counted first step are too old, the run of the later ones goes on."""
     _forget_first(w, 1)

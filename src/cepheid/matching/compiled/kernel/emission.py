@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from numba import njit
-
-from cepheid.matching.compiled.memory import (
+from cepheid.matching.compiled.kernel.jit import (
+    inner,
+)
+from cepheid.matching.compiled.kernel.memory import (
     store_int,
 )
-from cepheid.matching.compiled.space import (
+from cepheid.matching.compiled.kernel.space import (
     CAUSE,
     COMPLETED,
     DONE,
@@ -35,7 +36,7 @@ from cepheid.matching.compiled.space import (
     let_go,
     push,
 )
-from cepheid.matching.compiled.tables import (
+from cepheid.matching.compiled.kernel.words import (
     AT_POSITION,
     LONGEST,
     MAX_MATCHES,
@@ -83,7 +84,7 @@ MATCH, PROVISIONAL, TIMEOUT, PENDING = 0, 1, 2, 3
 EVENT_ROW, EVENT_POSITION, EVENT_RANK, EVENT_WIDTH = range(4)
 
 
-@njit(cache=False)
+@inner
 def give_out(t, w, run, kind, detected):
     """One row of the answer."""
     count = w[run + RUN_TAKEN]
@@ -115,7 +116,7 @@ def give_out(t, w, run, kind, detected):
     w[N_OUT_EVENTS] += count
 
 
-@njit(cache=False)
+@inner
 def finish(t, w, detected):
     """Give out what is in DONE, as far as it is to be given out."""
     if w[N_DONE] == 0:
@@ -126,7 +127,7 @@ def finish(t, w, detected):
     release(w, 0)
 
 
-@njit(cache=False)
+@inner
 def release(w, first):
     """The records of complete runs that are not open are free, from the first on."""
     for i in range(first, w[N_DONE]):
@@ -138,7 +139,7 @@ def release(w, first):
     w[N_DONE] = first
 
 
-@njit(cache=False)
+@inner
 def emit(t, w, run, detected):
     if t[TIMEOUTS]:
         push(w, MATCHED, N_MATCHED, w[run + RUN_START])
@@ -147,7 +148,7 @@ def emit(t, w, run, detected):
     give_out(t, w, run, MATCH, detected)
 
 
-@njit(cache=False)
+@inner
 def forget_furthest(w, start):
     for i in range(w[N_FURTHEST]):
         run = w[w[FURTHEST] + i]
@@ -158,7 +159,7 @@ def forget_furthest(w, start):
             return
 
 
-@njit(cache=False)
+@inner
 def choose(t, w, first, end):
     """Of DONE from `first` to `end`: puts those that are given out first, in their order, and says how many they are.
 
@@ -174,12 +175,12 @@ def choose(t, w, first, end):
     return _skipping(t, w, at, kept)
 
 
-@njit(cache=False)
+@inner
 def _swap(w, at, i, j):
     w[at + i], w[at + j] = w[at + j], w[at + i]
 
 
-@njit(cache=False)
+@inner
 def _in_order(w, at, count):
     """By the start, then fewer events first, then by the order of their events; each once, doubles at the end."""
     sort_runs(w, at, count)
@@ -198,7 +199,7 @@ def _in_order(w, at, count):
     return kept
 
 
-@njit(cache=False)
+@inner
 def sort_runs(w, here, count):
     """Merge sort, from the bottom up."""
     there = w[SCRATCH]
@@ -219,7 +220,7 @@ def sort_runs(w, here, count):
         size *= 2
 
 
-@njit(cache=False)
+@inner
 def compare(w, one, other):
     """Below 0: `one` comes first; 0: they hold the same events in the same places."""
     if w[one + RUN_START] != w[other + RUN_START]:
@@ -240,7 +241,7 @@ def compare(w, one, other):
     return _compare_places(w, one, other)
 
 
-@njit(cache=False)
+@inner
 def _compare_places(w, one, other):
     """Same events, other steps: by (position, index), the smallest first."""
     position, index = -1, -1
@@ -256,7 +257,7 @@ def _compare_places(w, one, other):
         position, index = a_position, a_index
 
 
-@njit(cache=False)
+@inner
 def _next_place(w, node, position, index):
     best_position, best_index = -1, -1
     while node >= 0:
@@ -268,7 +269,7 @@ def _next_place(w, node, position, index):
     return best_position, best_index
 
 
-@njit(cache=False)
+@inner
 def _maximal(w, at, count):
     """Those whose events are not a proper subset of another's come first, in their order."""
     spare = w[SCRATCH]
@@ -294,7 +295,7 @@ def _maximal(w, at, count):
     return kept
 
 
-@njit(cache=False)
+@inner
 def _proper_subset(w, one, other):
     if w[one + RUN_TAKEN] >= w[other + RUN_TAKEN]:
         return False
@@ -308,7 +309,7 @@ def _proper_subset(w, one, other):
     return True
 
 
-@njit(cache=False)
+@inner
 def _skipping(t, w, at, count):
     """What a match skips is not given out, and open runs that hold it are dropped."""
     kept = 0
@@ -332,7 +333,7 @@ def _skipping(t, w, at, count):
     return kept
 
 
-@njit(cache=False)
+@inner
 def resume_after(t, w, run):
     """The last skipped index."""
     if t[SKIP] == SKIP_NONE:
@@ -353,7 +354,7 @@ def resume_after(t, w, run):
     return target - 1
 
 
-@njit(cache=False)
+@inner
 def drop_skipped(w, last):
     kept = 0
     at = w[RUNS]

@@ -6,11 +6,13 @@ done again in a bigger space: nothing is allocated inside the kernel.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-from cepheid.matching.compiled.memory import load_byte, load_float, load_int
-from cepheid.matching.compiled.tables import (
+import numpy as np
+
+from cepheid.matching.compiled.kernel.jit import inner
+from cepheid.matching.compiled.kernel.memory import load_byte, load_float, load_int
+from cepheid.matching.compiled.kernel.words import (
     ALIASES,
     COMPONENTS,
     NEVER,
@@ -25,7 +27,6 @@ from cepheid.matching.compiled.tables import (
     RUN_IS_DONE,
     RUN_IS_OPEN,
     RUN_NODE,
-    Table,
 )
 
 # --- counters ---
@@ -75,6 +76,15 @@ from cepheid.matching.compiled.tables import (
     EXPIRED,
     LIMITED,
     DROPPED,
+    BEFORE,  # what was given out and counted before this key
+    BEFORE_2,
+    BEFORE_3,
+    BEFORE_4,
+    BEFORE_5,
+    BEFORE_6,
+    BEFORE_7,
+    BEFORE_8,
+    BEFORE_9,
     # --- where the parts begin; the next one's beginning is a part's end ---
     EMPTY,  # a run that has taken nothing
     RUNS,  # open runs, in their order
@@ -96,7 +106,7 @@ from cepheid.matching.compiled.tables import (
     NODES,
     END,
     SPACE_HEADER,
-) = range(63)
+) = range(72)
 
 BY_EVENT, BY_DEADLINE, BY_END = 0, 1, 2
 
@@ -111,7 +121,7 @@ FULL_SAVED = 4  # do the key again with more room for what is saved
 DEPTH = 64  # of the machine's stack
 
 
-def new_space(t: Table, runs: int, nodes: int) -> Table:
+def new_space(t: Any, runs: int, nodes: int) -> Any:
     """Room for so many open runs and taken events."""
     width = int(t[R_WIDTH])
     parts = [
@@ -145,7 +155,7 @@ def new_space(t: Table, runs: int, nodes: int) -> Table:
     return space
 
 
-def _empty_run(t: Table, space: Table) -> None:
+def _empty_run(t, space):
     empty = int(space[EMPTY])
     space[empty + RUN_NODE] = NONE
     space[empty + RUN_AWAITED] = NEVER
@@ -155,7 +165,7 @@ def _empty_run(t: Table, space: Table) -> None:
         space[at : at + int(t[size])] = NONE
 
 
-@njit(cache=False)
+@inner
 def reset(t, w):
     """A new partition: nothing is open, nothing was seen."""
     for counter in range(INDEX, N_OUT):
@@ -172,7 +182,7 @@ def reset(t, w):
         w[N_FREE] = room
 
 
-@njit(cache=False)
+@inner
 def new_run(w):
     """The place of a free record, or -1 if there is none."""
     if w[N_FREE] == 0:
@@ -182,13 +192,13 @@ def new_run(w):
     return w[w[FREE] + w[N_FREE]]
 
 
-@njit(cache=False)
+@inner
 def free_run(w, run):
     w[w[FREE] + w[N_FREE]] = run
     w[N_FREE] += 1
 
 
-@njit(cache=False)
+@inner
 def let_go(w, run):
     """A run is no longer open. Its record is free unless it is to be given out."""
     w[run + RUN_IS_OPEN] = 0
@@ -196,20 +206,20 @@ def let_go(w, run):
         free_run(w, run)
 
 
-@njit(cache=False)
+@inner
 def keep_open(w, run):
     """A run is among the open ones after this event."""
     w[run + RUN_IS_OPEN] = 1
     push(w, NEXT, N_NEXT, run)
 
 
-@njit(cache=False)
+@inner
 def set_done(w, run):
     w[run + RUN_IS_DONE] = 1
     push(w, DONE, N_DONE, run)
 
 
-@njit(cache=False)
+@inner
 def push(w, part, count, value):
     """One more run, or start, at the end of a list."""
     if w[count] >= w[ROOM]:
@@ -222,22 +232,22 @@ def push(w, part, count, value):
 # A value of an event.
 
 
-@njit(cache=False)
+@inner
 def event_int(w, column, row):
     return load_int(w[INTS] + (column * w[ROWS] + row) * 8)
 
 
-@njit(cache=False)
+@inner
 def event_float(w, column, row):
     return load_float(w[FLOATS] + (column * w[ROWS] + row) * 8)
 
 
-@njit(cache=False)
+@inner
 def event_null(w, column, row):
     return load_byte(w[NULLS] + column * w[ROWS] + row) != 0
 
 
-@njit(cache=False)
+@inner
 def event_text(w, column, row):
     """Where it begins in the heap; the next one's beginning is its end."""
     return load_int(w[TEXTS] + (column * (w[ROWS] + 1) + row) * 8)

@@ -1,0 +1,137 @@
+"""The words of the kernel: what each number in its arrays is.
+
+A plan is one array. It begins with a header; the header says where each table begins. A table has rows of a fixed
+width, whose columns have the names below. Lists of any length lie in one table of their own and are told by first and
+end. An open run is a record of words, with a fixed part and parts as long as the plan needs.
+"""
+
+from __future__ import annotations
+
+NONE = -1  # no number: no test, no bound, no alias
+NEVER = 2**63 - 1  # a moment that does not come
+MASK = 63  # numbers that fit one word of marks
+
+# --- the header: sizes, options, and where the tables begin ---
+(
+    STATES,
+    EDGES,
+    POSITIONS,
+    CLOSURES,
+    SCOPES,
+    ABSENCES,
+    GUARDS,
+    ACCEPTS,
+    COMPONENTS,
+    ALIASES,
+    BLOCK_WORDS,
+    WITHIN,
+    LONGEST,
+    ONE_WAY,
+    KIND,
+    SKIP,
+    SKIP_ALIAS,
+    EAGER,
+    TIMEOUTS,
+    MAX_RUNS,
+    MAX_MATCHES,
+    EVICT,
+    LOOKS_NEXT,
+    FILTERS,
+    ORDER_MATTERS,
+    MOST_OF_FIRST,
+    KEEP_FIRST,
+    FIRST_POSITIONS,  # those a run may begin with, as bits
+    # Where a run's variable parts begin in its record, and how wide it is.
+    R_BLOCKED,
+    R_COUNTS,
+    R_MARKS,
+    R_SCOPES,
+    R_LAST,
+    R_FIRST,
+    R_NUMBER,
+    R_WIDTH,
+    # Where the tables begin.
+    AT_EDGE,
+    AT_OUT,
+    AT_OUT_EDGES,
+    AT_ACCEPT,
+    AT_ACCEPTING,
+    AT_ACCEPTING_LIST,
+    AT_POSITION,
+    AT_CLOSURE,
+    AT_SCOPE,
+    AT_ABSENCE,
+    AT_GUARD,
+    AT_PARENT,
+    AT_PREFIX,
+    AT_INSIDE,
+    AT_INSIDE_LIST,
+    AT_KEEP,
+    AT_WANTS,  # the positions a run in a state could take next, as bits
+    AT_LISTS,
+    AT_TESTS,  # where each test's instructions begin, and the last one's end
+    AT_CODE,
+    HEADER,
+) = range(57)
+
+# How runs of a partition are kept.
+KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
+SKIP_NONE, SKIP_TO_NEXT, SKIP_PAST_LAST, SKIP_TO_FIRST, SKIP_TO_LAST = range(5)
+
+# --- columns of an edge ---
+(
+    E_BASE,
+    E_TARGET,
+    E_POSITION,
+    E_ARROW,
+    E_COMPONENT,
+    E_OVER,  # the part whose marks are over
+    E_LOOP,
+    E_GAP,
+    E_TEST,
+    E_IN_ROUND,
+    E_MOVES_ON,
+    E_CLEARS_ACCEPTS,
+    E_ENTERS,
+    E_LEAVES,
+    E_OPENS,
+    E_INSIDE,
+    E_ABSENCES,
+    E_END,
+    EDGE_WIDTH,
+) = range(19)
+ARROW_ANY, ARROW_FIRST, ARROW_NEXT = 0, 1, 2
+
+# --- columns of the others ---
+A_TEST, A_LEAVES, A_ABSENCES, A_END, ACCEPT_WIDTH = range(5)
+P_ALIAS, P_TYPE, P_REPEATED, P_TEST, POSITION_WIDTH = range(5)
+C_MIN, C_MAX, C_LOOP, C_UNTIL, CLOSURE_WIDTH = range(5)
+LOOP_ALL, LOOP_NEXT, LOOP_ANY, LOOP_GREEDY = range(4)
+S_BOUND, S_FROM_PREVIOUS, SCOPE_WIDTH = range(3)
+N_WITHIN, N_IS_NEXT, N_TEST, ABSENCE_WIDTH = range(4)
+G_START, G_END, G_TEST, GUARD_WIDTH = range(4)
+
+# --- rows of events: the first columns of whole numbers ---
+TIME, PASSED, RANK, TYPE, FIRST_COLUMN = range(5)
+
+# --- a node: an event a run took ---
+NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WIDTH = range(7)
+
+# --- a run's record: the fixed part ---
+(
+    RUN_START,  # index of its first event
+    RUN_STATE,
+    RUN_NODE,  # the event it took last
+    RUN_TAKEN,  # how many
+    RUN_CLOSED,
+    RUN_PATH,
+    RUN_FROM,  # time of its first event
+    RUN_TO,  # time of its last event
+    RUN_AWAITED,  # when an absence at the end became certain
+    RUN_DEADLINE,
+    RUN_BLOCKED_ACCEPTS,
+    RUN_IS_OPEN,  # it is among the open runs
+    RUN_IS_DONE,  # it is among the complete ones
+    RUN_POSITIONS,  # the positions it has taken events at, as bits
+    RUN_FIXED,
+) = range(15)
