@@ -132,15 +132,15 @@ QUIET = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 # What tests say across events, of every type of value the kernel knows; and keys.
 TESTS = (
     "A as a -> B[v > a.v] as b -> C[v != a.v or v is null] as c .partition_by(k) .within(3s)",
-    "A as a -> B+[f >= b.f] as b -> C[f * 2 < sum(b.f) + a.v] as c",
+    "A as a -> B[f >= b.f]+ as b -> C[f * 2 < sum(b.f) + a.v] as c",
     "A as a -> all B[v - a.v in (0, 1, 2)] as b -> C[v == b[0].v or v == last(b).v] as c .stnm()",
     'A as a -> B[name > a.name] as b -> C[name == concat(lower(b.name), "x") or name < a.name] as c',
     "A as a -> B[time - a.time <= 2s and not (f > a.f)] as b .timeouts() .within(4s)",
     "A as a -> all B as b -> C[avg(b.v) > v or max(b.f) < f or b.LEN == 2] as c .subsets()",
     "A as a -> NOT X[v > a.v] -> B[if(v > 1, f, a.f) > 0.5] as b .partition_by(k)",
     "A as a -> B[-v < abs(a.v - 2) % 2] as b -> NOT X[k == a.k] within 2s",
-    "A as a -> all B[f > a.f / v] as b until v == 0 -> C as c .longest()",
-    "A as a -> all B as b where sum(b.v) < 5 and min(b.f) >= 0 .within(3s) .longest() .partition_by(k)",
+    "A as a -> all B[f > a.f / v] until v == 0 as b -> C as c .longest()",
+    "A as a -> all B as b .where(sum(b.v) < 5 and min(b.f) >= 0) .within(3s) .longest() .partition_by(k)",
     "every (A as a -> B[v > a.v] as b -> C as c) .partition_by(k) .timeouts() .within(4s)",
     "every first (A{2} as a -> B[v >= a[0].v] as b) .within(5s)",
 )

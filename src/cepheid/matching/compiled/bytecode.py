@@ -305,8 +305,9 @@ class _Test:
 
     def _aggregate(self, expr: Aggregate) -> Type:
         self._source_of_list(expr.alias)
-        if not self.columns.has(expr.path):
-            raise Unsupported(f"`{expr_text(expr)}` of a field that is not there")
+        if not self.columns.has(expr.path) and expr.name in ("sum", "avg", "min", "max"):
+            self._add(m.NULL)
+            return NULL
         column = self.columns.column(Field(None, expr.path))
         family = _family(column.type, column.expr)
         ops = _AGGREGATES.get((expr.name, family))
@@ -443,7 +444,7 @@ class _Test:
     def _call(self, expr: Call) -> Type:
         if expr.name == "abs" and len(expr.args) == 1:
             kind = self.value(expr.args[0])
-            if kind in (INT, FLOAT, DURATION):
+            if kind in (INT, FLOAT, DURATION, NULL):
                 self._add(m.ABS_FLOAT if kind == FLOAT else m.ABS_INT)
                 return kind
         raise Unsupported(f"`{expr.name}` of several events")

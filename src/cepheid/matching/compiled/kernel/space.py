@@ -99,6 +99,7 @@ from cepheid.matching.compiled.kernel.words import (
     REPLAYED,  # starts that were played again, the present event included
     AGAIN,  # the open runs of a start that is played again, and those after
     AFTER,
+    FRAMES,  # what is to be done when runs are complete
     FIRST_STEP,  # (row, index, rank)
     SCRATCH,
     STACK,  # (value, end, null) of the machine
@@ -106,7 +107,7 @@ from cepheid.matching.compiled.kernel.words import (
     NODES,
     END,
     SPACE_HEADER,
-) = range(72)
+) = range(73)
 
 BY_EVENT, BY_DEADLINE, BY_END = 0, 1, 2
 
@@ -138,6 +139,7 @@ def new_space(t: Any, runs: int, nodes: int) -> Any:
         (REPLAYED, runs),
         (AGAIN, runs),
         (AFTER, runs),
+        (FRAMES, 4 * runs),
         (FIRST_STEP, 3 * nodes),
         (SCRATCH, 4 * nodes + 4 * runs),
         (STACK, 3 * DEPTH),

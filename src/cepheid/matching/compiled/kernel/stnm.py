@@ -38,6 +38,7 @@ from cepheid.matching.compiled.kernel.space import (
     AGAIN,
     DONE,
     DROPPED,
+    FRAMES,
     FULL,
     GIVEN,
     HISTORY,
@@ -235,27 +236,84 @@ def _is_open_start(w, start):
 # Completion.
 
 
+# What is to be done, innermost last: giving out complete runs may put other runs back, which may complete others.
+FRAME_WIDTH = 4
+FINISH, PUT_BACK = 0, 1
+F_WHAT, F_FIRST, F_END, F_AT = range(
+    4
+)  # for PUT_BACK: the user's start in F_FIRST, the last start looked at in F_AT
+
+
 @inner
 def finish_stnm(t, w, first, detected):
     """Gives out what is in DONE from `first` on, start by start; others that hold a used event are put back."""
-    end = w[N_DONE]
-    if end == first:
-        return
-    sort_runs(w, w[DONE] + first, end - first)
-    at = first
-    while at < end and w[STATUS] == 0:
-        start = w[w[w[DONE] + at] + RUN_START]
-        behind = at + 1
-        while behind < end and w[w[w[DONE] + behind] + RUN_START] == start:
-            behind += 1
-        if _any_holds_used(w, DONE, at, behind):  # an older run that completes now used it
-            _remove_start(w, start)
-            replay(t, w, start, detected)
+    frames = 0
+    frames = _to_finish(w, frames, first)
+    while frames > 0 and w[STATUS] == 0:
+        frame = w[FRAMES] + (frames - 1) * FRAME_WIDTH
+        if w[frame + F_WHAT] == PUT_BACK:
+            frames = _put_back_next(t, w, frames, frame, detected)
+        elif w[frame + F_AT] >= w[frame + F_END]:
+            release(w, w[frame + F_FIRST])
+            frames -= 1
         else:
-            _give_out_start(t, w, at, behind, detected)
-            _put_back(t, w, start, detected)
-        at = behind
-    release(w, first)
+            frames = _finish_next(t, w, frames, frame, detected)
+
+
+@inner
+def _to_finish(w, frames, first):
+    """One more frame, if there is anything in DONE from `first` on."""
+    if w[N_DONE] == first:
+        return frames
+    sort_runs(w, w[DONE] + first, w[N_DONE] - first)
+    return _push_frame(w, frames, FINISH, first, w[N_DONE], first)
+
+
+@inner
+def _push_frame(w, frames, what, first, end, at):
+    frame = w[FRAMES] + frames * FRAME_WIDTH
+    if frame + FRAME_WIDTH > w[FRAMES + 1]:
+        w[STATUS] = FULL
+        return frames
+    w[frame + F_WHAT] = what
+    w[frame + F_FIRST] = first
+    w[frame + F_END] = end
+    w[frame + F_AT] = at
+    return frames + 1
+
+
+@inner
+def _finish_next(t, w, frames, frame, detected):
+    """The complete runs of the next start."""
+    at, end = w[frame + F_AT], w[frame + F_END]
+    start = w[w[w[DONE] + at] + RUN_START]
+    behind = at + 1
+    while behind < end and w[w[w[DONE] + behind] + RUN_START] == start:
+        behind += 1
+    w[frame + F_AT] = behind
+    if _any_holds_used(w, DONE, at, behind):  # an older run that completes now used it
+        _remove_start(w, start)
+        return _to_finish(w, frames, replay(t, w, start))
+    _give_out_start(t, w, at, behind, detected)
+    return _push_frame(w, frames, PUT_BACK, start, 0, 0)
+
+
+@inner
+def _put_back_next(t, w, frames, frame, detected):
+    """The next start that holds a used event goes back to where it would be without it."""
+    at = 0
+    while at < w[N_RUNS]:
+        start = w[w[w[RUNS] + at] + RUN_START]
+        end = at + 1
+        while end < w[N_RUNS] and w[w[w[RUNS] + end] + RUN_START] == start:
+            end += 1
+        if start > w[frame + F_AT]:
+            w[frame + F_AT] = start
+            if start != w[frame + F_FIRST] and _any_holds_used(w, RUNS, at, end):
+                _remove_start(w, start)
+                return _to_finish(w, frames, replay(t, w, start))
+        at = end
+    return frames - 1
 
 
 @inner
@@ -335,26 +393,6 @@ def _note_given(w, run):
 
 
 @inner
-def _put_back(t, w, user, detected):
-    """Every other run that holds a used event goes back to where it would be without it."""
-    last = np.int64(0)
-    while w[STATUS] == 0:
-        at = 0
-        while at < w[N_RUNS] and w[w[w[RUNS] + at] + RUN_START] <= last:
-            at += 1
-        if at >= w[N_RUNS]:
-            return
-        start = w[w[w[RUNS] + at] + RUN_START]
-        end = at + 1
-        while end < w[N_RUNS] and w[w[w[RUNS] + end] + RUN_START] == start:
-            end += 1
-        last = start
-        if start != user and _any_holds_used(w, RUNS, at, end):
-            _remove_start(w, start)
-            replay(t, w, start, detected)
-
-
-@inner
 def _remove_start(w, start):
     kept = 0
     for i in range(w[N_RUNS]):
@@ -376,14 +414,14 @@ def _replayed(w, start):
 
 
 @inner
-def replay(t, w, start, detected):
-    """Played again from its start, over the events it saw."""
+def replay(t, w, start):
+    """Played again from its start, over the events it saw. What is complete then is in DONE: from where on."""
+    before = w[N_DONE]
     owner = _owner(w, start)
     if owner != 0 and owner != start:
         w[DROPPED] += 1  # its first event was used
-        return
+        return before
     push(w, REPLAYED, N_REPLAYED, start)
-    before = w[N_DONE]
     # Only this start is in play; it was told when it happened.
     runs, open_runs, after, others, index = w[RUNS], w[N_RUNS], w[NEXT], w[N_NEXT], w[INDEX]
     started, advanced, negated = w[STARTED], w[ADVANCED], w[NEGATED]
@@ -403,7 +441,7 @@ def replay(t, w, start, detected):
     mine, count = w[RUNS], w[N_RUNS]
     w[RUNS], w[NEXT], w[N_RUNS], w[N_NEXT], w[INDEX] = runs, after, open_runs, others, index
     _insert(w, mine, count, start)
-    finish_stnm(t, w, before, detected)
+    return before
 
 
 @inner
