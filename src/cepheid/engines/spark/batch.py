@@ -14,8 +14,10 @@ import pyarrow as pa
 from cepheid.engines.network import Network
 from cepheid.engines.session import Found
 from cepheid.engines.spark.layout import NOW, SEQUENCE, TIME, Layout
+from cepheid.engines.spark.many_keys import ManyKeys
 from cepheid.engines.spark.reading import read_events, read_keys
 from cepheid.engines.spark.work import Work
+from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.event import Event
 
 if TYPE_CHECKING:
@@ -41,18 +43,27 @@ def in_order(rows: DataFrame, layout: Layout) -> DataFrame:
 
 def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keys = KeyByKey(work)
+        keys: KeyByKey | ManyKeys | None = None
         waiting: list[Found] = []
         for batch in batches:
+            keys = keys or _matcher(work, batch.schema)
             waiting += keys.feed(batch)
             if len(waiting) >= _ROWS_OUT:
                 yield work.answer.batch(waiting)
                 waiting = []
-        waiting += keys.end()
+        waiting += keys.end() if keys is not None else []
         if waiting:
             yield work.answer.batch(waiting)
 
     return run
+
+
+def _matcher(work: Work, schema: pa.Schema) -> KeyByKey | ManyKeys:
+    """The kernel; what it cannot take, the reference matcher does."""
+    try:
+        return ManyKeys(work, schema)
+    except Unsupported:
+        return KeyByKey(work)
 
 
 class KeyByKey:

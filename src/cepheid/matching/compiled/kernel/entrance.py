@@ -20,6 +20,7 @@ from cepheid.matching.compiled.kernel.space import (
     KEY,
     N_OUT,
     N_OUT_EVENTS,
+    NOW,
     OK,
     STARTED,
     STATUS,
@@ -60,7 +61,7 @@ def _made(number: int) -> Any:
                 on_event(kind, t, w, row)
             if w[STATUS] == OK:
                 if ends:
-                    on_end(kind, t, w, time)
+                    on_end(kind, t, w, max(time, w[NOW]))
                 else:
                     pass_time(kind, t, w, time)
             if w[STATUS] == OK and not ends:

@@ -132,6 +132,7 @@ def numbered(t, w, row):
     w[INDEX] += 1
     time = event_int(w, TIME, row)
     if event_int(w, RANK, row) >= 0:  # counted where all events of its time were at hand
+        w[NOW] = time
         return event_int(w, RANK, row)
     if time != w[NOW]:
         w[NOW] = time

@@ -1,0 +1,105 @@
+"""Rows of many keys through the kernel find what the reference matcher finds in them key by key."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+from test_bucket import PROGRAMS, Prepared, examples, facts, filled, prepared, told
+
+from cepheid.engines.program import compile
+from cepheid.engines.spark import many_keys
+from cepheid.engines.spark.batch import KeyByKey
+from cepheid.engines.spark.layout import SEQUENCE
+from cepheid.engines.spark.many_keys import ManyKeys
+from cepheid.errors import EvaluationError
+from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.matching.moment import Moment
+from cepheid.pattern.event import Event
+from cepheid.testing.strategies import events as some_events
+from cepheid.time.lateness import Lateness
+
+OWN_KEY = [
+    name
+    for name, query in PROGRAMS.items()
+    if "partition_by" in query and "stream" not in query and "count_matches" not in query
+]
+KINDS = ("A", "A", "B", "B", "C", "X", "Z")
+
+
+def in_rows(rows: Prepared, events: list[Event]) -> pa.RecordBatch:
+    """Rows as Spark hands them to a task: sorted by key, then in total order."""
+    keyed = [(tuple(value(Moment(e, {})) for value in rows.key), e) for e in events if rows.arrives(e)]
+    keyed.sort(key=lambda row: (row[0], row[1].place_in_order()))
+    batch = rows.batch([e for _, e in keyed])
+    batch = batch.append_column(SEQUENCE, pa.array([e.seq for _, e in keyed], pa.int64()))
+    for i in range(len(rows.key)):
+        batch = batch.append_column(f"_k{i}", pa.array([key[i] for key, _ in keyed], pa.int64()))
+    return batch
+
+
+def played(matcher: Any, batch: pa.RecordBatch, cuts: list[int]) -> list[Any]:
+    found = []
+    for a, b in zip([0, *cuts], [*cuts, batch.num_rows], strict=True):
+        found += matcher.feed(batch.slice(a, b - a))
+    return found + matcher.end()
+
+
+@pytest.mark.parametrize("long", [2, 1 << 18], ids=["its state is kept", "its rows are held back"])
+@pytest.mark.parametrize("name", OWN_KEY)
+def test_keys_cut_anywhere(name: str, long: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(many_keys, "_LONG", long)
+    program = compile(PROGRAMS[name])
+
+    @examples(40)
+    @given(some_events(12, KINDS), st.integers(0, 2**32))
+    def run(given_events: list[Event], seed: int) -> None:
+        rows = prepared(program, Lateness())
+        events = filled(given_events)
+        note(told(PROGRAMS[name], [events]))
+        batch = in_rows(rows, events)
+        random = Random(seed)
+        cuts = (
+            sorted(random.sample(range(batch.num_rows), random.randrange(batch.num_rows)))
+            if batch.num_rows
+            else []
+        )
+        try:
+            wanted = played(KeyByKey(rows.work.work), batch, [])
+        except EvaluationError:
+            return
+        if batch.num_rows:
+            found = played(ManyKeys(rows.work.work, batch.schema), batch, cuts)
+            assert facts(found, program) == facts(wanted, program)
+
+    run()
+
+
+def test_a_key_the_kernel_gives_up_on() -> None:
+    """A sum beyond 64 bits: Python's numbers have no end."""
+    query = "A as a -> B[v + a.v > 0] as b -> C as c .partition_by(k) .emit(k: a.k, b: b.v, c: c.v)"
+    program = compile(query)
+    rows = prepared(program, Lateness())
+    huge = 2**62 + 2**61
+    events = filled(
+        [
+            Event(kind, i * 1_000_000, {"type": kind, "id": f"{kind}{i}", "v": v, "k": k})
+            for i, (kind, v, k) in enumerate(
+                [("A", 1, 1), ("A", huge, 2), ("B", 2, 1), ("B", huge, 2), ("C", 3, 1), ("C", 4, 2)]
+            )
+        ]
+    )
+    batch = in_rows(rows, events)
+    found = played(ManyKeys(rows.work.work, batch.schema), batch, [2, 4])
+    assert Counter(f.row["k"] for f in found if f.kind == "match") == {1: 1, 2: 1}
+
+
+def test_what_the_kernel_does_not_take() -> None:
+    rows = prepared(compile(PROGRAMS["fed by the same key"]), Lateness())
+    with pytest.raises(Unsupported, match="feeds on"):
+        ManyKeys(rows.work.work, pa.schema([]))
