@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -17,6 +18,7 @@ from cepheid.engines.spark import many_keys
 from cepheid.engines.spark.batch import KeyByKey
 from cepheid.engines.spark.layout import SEQUENCE
 from cepheid.engines.spark.many_keys import ManyKeys
+from cepheid.engines.spark.output import Answer, Payload
 from cepheid.errors import EvaluationError
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.moment import Moment
@@ -80,9 +82,40 @@ def test_keys_cut_anywhere(name: str, long: int, monkeypatch: pytest.MonkeyPatch
     run()
 
 
+EMITTED = """A as a -> B+ as b -> C? as c .within(6s) .partition_by(k)
+    .emit(id: match_id(), since: match_start(), upto: match_end(), k: k, of: a.id, last: b.v, first: b[0].v,
+        second: b[1].id, newest: last(b).id, many: count(b), c: c.v)"""
+
+
+def test_matches_as_columns_are_the_rows() -> None:
+    program = compile(EMITTED)
+    columns = {
+        **dict.fromkeys(("id", "of", "second", "newest"), pa.string()),
+        **dict.fromkeys(("since", "upto"), pa.timestamp("us", "UTC")),
+        **dict.fromkeys(("k", "last", "first", "many", "c"), pa.int64()),
+    }
+    in_order = [(o.name, columns[o.name]) for o in program.last.stream.outputs or ()]
+    answer = Answer((Payload("pending", "matches", ()), Payload("match", "matches", tuple(in_order))))
+
+    @examples(60)
+    @given(some_events(12, KINDS), st.integers(0, 2**32))
+    def run(given_events: list[Event], seed: int) -> None:
+        rows = prepared(program, Lateness())
+        work = replace(rows.work.work, answer=answer)
+        batch = in_rows(rows, filled(given_events))
+        wanted = answer.batch(played(KeyByKey(work), batch, []))
+        if batch.num_rows:
+            matcher = ManyKeys(work, batch.schema)
+            assert not played(matcher, batch, [])
+            found = [row for columns in matcher.take_batches() for row in columns.to_pylist()]
+            assert sorted(found, key=repr) == sorted(wanted.to_pylist(), key=repr)
+
+    run()
+
+
 def test_a_key_the_kernel_gives_up_on() -> None:
     """A sum beyond 64 bits: Python's numbers have no end."""
-    query = "A as a -> B[v + a.v > 0] as b -> C as c .partition_by(k) .emit(k: a.k, b: b.v, c: c.v)"
+    query = "A as a -> B[v + a.v > 0] as b -> C as c .partition_by(k)"
     program = compile(query)
     rows = prepared(program, Lateness())
     huge = 2**62 + 2**61

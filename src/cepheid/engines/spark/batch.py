@@ -48,10 +48,13 @@ def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
         for batch in batches:
             keys = keys or _matcher(work, batch.schema)
             waiting += keys.feed(batch)
+            yield from keys.take_batches()
             if len(waiting) >= _ROWS_OUT:
                 yield work.answer.batch(waiting)
                 waiting = []
-        waiting += keys.end() if keys is not None else []
+        if keys is not None:
+            waiting += keys.end()
+            yield from keys.take_batches()
         if waiting:
             yield work.answer.batch(waiting)
 
@@ -89,6 +92,10 @@ class KeyByKey:
                 self.key, self.network = key, self.work.network()
             found += self._matched([event for _, event in group])
         return found
+
+    def take_batches(self) -> tuple[pa.RecordBatch, ...]:
+        """All it finds are rows."""
+        return ()
 
     def _matched(self, events: list[Event]) -> list[Found]:
         assert self.network is not None

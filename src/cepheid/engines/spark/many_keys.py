@@ -6,7 +6,8 @@ instead, so that memory is bounded by what is open.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engines.local.arrow_types import type_from_arrow
+from cepheid.engines.local.events import plain
 from cepheid.engines.program import PlannedStream
 from cepheid.engines.session import Found
 from cepheid.engines.spark.layout import BITS_A_COLUMN, NOW, TIME, TYPE, Layout
@@ -22,9 +24,10 @@ from cepheid.engines.spark.work import Work
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel, Keys
 from cepheid.matching.compiled.findings import FindingsReader
-from cepheid.matching.compiled.kernel.emission import EVENT_ROW, OUT_FIRST, OUT_KEY
+from cepheid.matching.compiled.kernel.emission import EVENT_ROW, MATCH, OUT_FIRST, OUT_KEY, OUT_KIND
 from cepheid.matching.compiled.kernel.entrance import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH
 from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
 from cepheid.matching.compiled.revive import revive
 from cepheid.matching.compiled.tables import Table
 from cepheid.matching.compiled.unsupported import Unsupported
@@ -34,7 +37,9 @@ from cepheid.matching.moment import Moment
 from cepheid.matching.partition import Partition
 from cepheid.matching.reference import ReferenceMatcher
 from cepheid.pattern.event import Event
+from cepheid.pattern.expr import Field
 from cepheid.pattern.types import TIMESTAMP, Type, struct_of
+from cepheid.pattern.values import clean
 from cepheid.plan.event_tests import tests_of
 
 _LONG = 1 << 18  # rows of one key: from there on its state is kept, not its rows
@@ -69,7 +74,8 @@ class StreamKernel:
         self.work, self.plan, self.layout = work, planned.plan, work.layout
         self.compiled = CompiledPlan.of(planned.plan, event_type(schema, work.layout))
         self.kernel = Kernel(self.compiled)
-        self.name = planned.name
+        self.planned, self.name = planned, planned.name
+        self.batches: list[pa.RecordBatch] = []  # matches as columns, not yet handed out
         self.key_of = [compile_value(e) for e in planned.plan.key]
         numbers = {test: i for i, test in enumerate(work.answered.tests)}
         self.bits = [numbers[test] for test in tests_of(planned.plan)]
@@ -96,15 +102,14 @@ class StreamKernel:
         keys = np.zeros((len(offsets), KEY_WIDTH), np.int64)
         keys[:, K_ROWS] = offsets + kept
         keys[1:, K_WORDS], keys[1:, K_EVENTS] = len(before.words), kept
-        columns = self.compiled.columns
-        events = to_events(
-            self._fields(table), columns, self._times(table), self._passed(table), self._kinds(table)
-        )
+        columns, fields = self.compiled.columns, self._fields(table)
+        events = to_events(fields, columns, self._times(table), self._passed(table), self._kinds(table))
         answers = self.kernel.match(events, Keys(keys, before.words), end, ends)
         if not ends:
             values = before.values or self._values(_events(table, keys[:1, K_ROWS], self.layout)[0])
             self.open = _Open(values, answers.saved_words.copy(), table.take(answers.saved_rows))
-        found = self._found(table, keys, before, answers)
+        found, batch = self._found(table, fields, answers)
+        self.batches += [batch] if batch is not None else []
         for key in answers.left:
             own = table.slice(keys[key, K_ROWS], keys[key + 1, K_ROWS] - keys[key, K_ROWS])
             matcher = self._matcher(before if key == 0 else _Open())
@@ -171,7 +176,37 @@ class StreamKernel:
         found[where] = [left(Moment(event, {})) for event in events]
         return found
 
-    def _found(self, table: pa.Table, keys: Table, before: _Open, answers: Answers) -> Findings:
+    def _found(
+        self, table: pa.Table, fields: pa.Table, answers: Answers
+    ) -> tuple[Findings, pa.RecordBatch | None]:
+        """Matches as columns where `.emit` can be read off the events, all else as objects."""
+        matches = np.flatnonzero(answers.rows[:, OUT_KIND] == MATCH)
+        payload = self.work.answer.payload("match", self.name)
+        if not len(matches) or payload is None or not self._in_columns(fields):
+            return self._as_objects(table, answers), None
+        others = replace(answers, rows=answers.rows[answers.rows[:, OUT_KIND] != MATCH])
+        columns = MatchColumns(self.plan, answers, matches, fields, self._times(table), self._key_at(fields))
+        outputs = self.planned.stream.outputs or ()
+        kinds = dict(payload.columns)
+        found = {o.name: columns.column(o.expr, kinds[o.name]) for o in outputs}
+        return self._as_objects(table, others), self.work.answer.matches(self.name, found, len(matches))
+
+    def _in_columns(self, fields: pa.Table) -> bool:
+        outputs = self.planned.stream.outputs
+        evidence = self.work.answer.evidence_kind(self.name) is not None
+        if outputs is None or self.plan.pattern.eager or evidence:
+            return False
+        return are_columns([o.expr for o in outputs], self.plan, fields.schema)
+
+    def _key_at(self, fields: pa.Table) -> Callable[[int], tuple[Any, ...]]:
+        """The values of the key of a row."""
+        names = [part.path[0] for part in self.plan.key if isinstance(part, Field) and len(part.path) == 1]
+        if len(names) < len(self.plan.key):
+            return lambda row: self._values(Event("", 0, _row(fields, row)))
+        columns = [fields[name] for name in names]
+        return lambda row: tuple(clean(plain(column[row].as_py())) for column in columns)
+
+    def _as_objects(self, table: pa.Table, answers: Answers) -> Findings:
         if not len(answers.rows):
             return Findings()
         rows = np.unique(answers.events[:, EVENT_ROW])
@@ -248,6 +283,12 @@ class ManyKeys:
         found = {name: stream.match(rows, offsets, time, ends) for name, stream in self.streams.items()}
         return self.work.found(found)
 
+    def take_batches(self) -> Iterator[pa.RecordBatch]:
+        """Matches as columns, since the last call."""
+        for stream in self.streams.values():
+            batches, stream.batches = stream.batches, []
+            yield from batches
+
     def _key(self, table: pa.Table, row: int) -> tuple[str, ...]:
         return tuple(repr(table[name][row].as_py()) for name in self.layout.key_names())
 
@@ -275,6 +316,10 @@ def _key_starts(table: pa.Table, layout: Layout) -> Table:
 
 def _events(table: pa.Table, rows: Table, layout: Layout) -> list[Event]:
     return read_events(_one_batch(table.take(rows)), layout)
+
+
+def _row(table: pa.Table, row: int) -> dict[str, Any]:
+    return {name: plain(table[name][row].as_py()) for name in table.column_names}
 
 
 def _one_batch(table: pa.Table) -> pa.RecordBatch:

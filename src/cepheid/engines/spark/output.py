@@ -73,6 +73,22 @@ class Answer:
         arrays += [self._array(b, p) for b, p in zip(bodies, self.payloads, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
+    def payload(self, kind: str, stream: str) -> Payload | None:
+        return next((p for p in self.payloads if (p.kind, p.stream) == (kind, stream)), None)
+
+    def matches(self, stream: str, columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
+        """Matches of one stream that are columns already."""
+        arrays = [pa.array([kind] * count, pa.string()) for kind in ("match", stream)]
+        for payload in self.payloads:
+            if (payload.kind, payload.stream) == ("match", stream):
+                struct = payload.struct()
+                arrays.append(
+                    pa.StructArray.from_arrays([columns[f.name] for f in struct], fields=list(struct))
+                )
+            else:
+                arrays.append(pa.nulls(count, payload.struct()))
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
     def wants(self, item: Found) -> bool:
         return any((p.kind, p.stream) == (item.kind, item.stream) for p in self.payloads)
 
