@@ -384,6 +384,7 @@ stream Pair
 
 runs
   by key: k; a key is matched by one task, key after key
+  through the compiled matcher
 
 Spark tests each event by itself
   A  v > 2 and v % 2 == 0
@@ -435,6 +436,7 @@ runs
   as one partition, by one core: there is no key
   not as joins: an arrow is not `any`
   ! add `partition by`, or tie the steps together by the equality of a field
+  through the compiled matcher
 
 Spark tests each event by itself
   A  its type alone
@@ -466,6 +468,7 @@ stream S
 
 runs
   by key: k, in 8 buckets, each with its state in one task
+  through the reference matcher: streams are not compiled yet
 
 Spark tests each event by itself
   A  v > 1 and v < 10

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.local.events import plain
-from cepheid.engines.program import PlannedStream
+from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.session import Found
 from cepheid.engines.spark.layout import BITS_A_COLUMN, NOW, TIME, TYPE, Layout
 from cepheid.engines.spark.reading import read_events
@@ -293,12 +293,27 @@ class ManyKeys:
         return tuple(repr(table[name][row].as_py()) for name in self.layout.key_names())
 
 
+def why_not_compiled(program: Program, keys: int, event: Type) -> str | None:
+    """What of a unit the kernel cannot take, in words; None if it takes all."""
+    try:
+        for planned in program:
+            _check_stream(planned, keys)
+            CompiledPlan.of(planned.plan, event)
+    except Unsupported as reason:
+        return f"`{planned.name}`: {reason}" if len(list(program)) > 1 else str(reason)
+    return None
+
+
+def _check_stream(planned: PlannedStream, keys: int) -> None:
+    if planned.feeds_on:
+        raise Unsupported("it feeds on another stream")
+    if len(planned.plan.key) != keys:
+        raise Unsupported("its key is finer than what it shares with others")
+
+
 def _check(work: Work, schema: pa.Schema) -> None:
     for planned in work.program:
-        if planned.feeds_on:
-            raise Unsupported("it feeds on another stream")
-        if len(planned.plan.key) != work.layout.keys:
-            raise Unsupported("its key is finer than what it shares with others")
+        _check_stream(planned, work.layout.keys)
     for name in work.layout.key_names():
         if pa.types.is_nested(schema.field(name).type):
             raise Unsupported("its key is a list or a struct")
