@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cepheid.engines.spark.setup import start_session
+from cepheid.engines.warm import warm
 
 sys.path.insert(0, str(Path(__file__).parent))  # for what the tests here share
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="needs the extra spark")
+    warm()  # a few rows go to the reference matcher unless the kernel is there
     warehouse = tmp_path_factory.mktemp("warehouse")
     session = start_session(
         "cepheid tests",

@@ -17,6 +17,7 @@ from cepheid.engines.spark.layout import NOW, SEQUENCE, TIME, Layout
 from cepheid.engines.spark.many_keys import ManyKeys
 from cepheid.engines.spark.reading import read_events, read_keys
 from cepheid.engines.spark.work import Work
+from cepheid.matching.compiled.kernel.entrance import is_ready
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.event import Event
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ROWS_OUT = 1000
+_FEW = 10_000  # Spark fills a batch with so many rows if it has them
 
 
 def found_in(rows: DataFrame, work: Work) -> DataFrame:
@@ -46,7 +48,7 @@ def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
         keys: KeyByKey | ManyKeys | None = None
         waiting: list[Found] = []
         for batch in batches:
-            keys = keys or _matcher(work, batch.schema)
+            keys = keys or _matcher(work, batch)
             waiting += keys.feed(batch)
             yield from keys.take_batches()
             if len(waiting) >= _ROWS_OUT:
@@ -61,10 +63,12 @@ def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
     return run
 
 
-def _matcher(work: Work, schema: pa.Schema) -> KeyByKey | ManyKeys:
-    """The kernel; what it cannot take, the reference matcher does."""
+def _matcher(work: Work, first: pa.RecordBatch) -> KeyByKey | ManyKeys:
+    """The kernel; what it cannot take, the reference matcher does, and a few rows if it is not compiled yet."""
+    if first.num_rows < _FEW and not is_ready():
+        return KeyByKey(work)
     try:
-        return ManyKeys(work, schema)
+        return ManyKeys(work, first.schema)
     except Unsupported:
         return KeyByKey(work)
 

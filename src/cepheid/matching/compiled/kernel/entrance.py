@@ -42,8 +42,8 @@ def stamp() -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest(), "little")
 
 
-def _made(number: int) -> Any:
-    @njit(cache=True)
+def _made(number: int, cache: bool = True) -> Any:
+    @njit(cache=cache)
     def match_keys(kind, t, w, keys, words, first, time, ends, saved, saved_words, saved_rows):
         """Matches the keys from `first` on, each from its state: its events, then time up to `time`, or the end.
 
@@ -73,6 +73,12 @@ def _made(number: int) -> Any:
         return len(keys) - 1
 
     return match_keys
+
+
+def is_ready() -> bool:
+    """Is the kernel compiled already, in this process or on this machine?"""
+    folder = match_keys.stats.cache_path
+    return bool(match_keys.signatures) or (folder is not None and any(Path(folder).glob("entrance.*.nbi")))
 
 
 @inner
@@ -112,4 +118,7 @@ def save_key(t, w, key, time, saved, saved_words, saved_rows):
     saved[key + 1, V_WORDS], saved[key + 1, V_ROWS] = words_end, rows_end
 
 
-match_keys = _made(stamp())
+try:
+    match_keys = _made(stamp())
+except RuntimeError:  # there is no folder to keep it in: it is compiled in every process
+    match_keys = _made(stamp(), cache=False)
