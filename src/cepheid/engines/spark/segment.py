@@ -106,7 +106,7 @@ def joined(parts: list[Index]) -> Index:
     )
 
 
-@dataclass
+@dataclass(eq=False)
 class Segment:
     """An index, and the blocks that have been read or written."""
 
