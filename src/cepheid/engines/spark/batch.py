@@ -14,15 +14,16 @@ import pyarrow as pa
 from cepheid.engines.network import Network
 from cepheid.engines.session import Found
 from cepheid.engines.spark.layout import NOW, SEQUENCE, TIME, Layout
-from cepheid.engines.spark.many_keys import ManyKeys
 from cepheid.engines.spark.reading import read_events, read_keys
 from cepheid.engines.spark.work import Work
-from cepheid.matching.compiled.kernel.entrance import is_ready
+from cepheid.matching.compiled.ready import is_ready
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.event import Event
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from cepheid.engines.spark.many_keys import ManyKeys
 
 _ROWS_OUT = 1000
 _FEW = 10_000  # Spark fills a batch with so many rows if it has them
@@ -67,6 +68,9 @@ def _matcher(work: Work, first: pa.RecordBatch) -> KeyByKey | ManyKeys:
     """The kernel; what it cannot take, the reference matcher does, and a few rows if it is not compiled yet."""
     if first.num_rows < _FEW and not is_ready():
         return KeyByKey(work)
+    # Only where it is used: it loads numba.
+    from cepheid.engines.spark.many_keys import ManyKeys
+
     try:
         return ManyKeys(work, first.schema)
     except Unsupported:

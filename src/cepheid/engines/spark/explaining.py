@@ -9,7 +9,6 @@ from cepheid.engines.options import Options, make_options
 from cepheid.engines.program import PlannedStream
 from cepheid.engines.spark.cascade import Cascade, apart, cascade_of, why_not
 from cepheid.engines.spark.inputs import Input, plan_input
-from cepheid.engines.spark.many_keys import why_not_compiled
 from cepheid.engines.spark.prepare import Split, split
 from cepheid.engines.spark.run import BUCKETS
 from cepheid.engines.spark.units import Unit, narrowed, units_of
@@ -80,6 +79,8 @@ def _runs(unit: Unit, given: Input, options: Options, cascade: Cascade | None) -
 def _matcher_used(unit: Unit, given: Input) -> str:
     if given.streaming:
         return "through the reference matcher: streams are not compiled yet"
+    from cepheid.engines.spark.many_keys import why_not_compiled
+
     event = given.schema.common_fields
     reason = why_not_compiled(unit.program, len(unit.key), event) if event is not None else "no schema"
     return "through the compiled matcher" if reason is None else f"through the reference matcher: {reason}"

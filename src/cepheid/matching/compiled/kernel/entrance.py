@@ -75,12 +75,6 @@ def _made(number: int, cache: bool = True) -> Any:
     return match_keys
 
 
-def is_ready() -> bool:
-    """Is the kernel compiled already, in this process or on this machine?"""
-    folder = match_keys.stats.cache_path
-    return bool(match_keys.signatures) or (folder is not None and any(Path(folder).glob("entrance.*.nbi")))
-
-
 @inner
 def begin(t, w, key):
     """A new key. What was given out and counted before it is remembered."""
