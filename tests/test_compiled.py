@@ -192,6 +192,17 @@ def check_tests(count: int) -> None:
     run()
 
 
+def test_not_a_number_is_null_also_before_a_closure() -> None:
+    """Nothing to compare with: the first event of the closure is taken whatever its value."""
+    values = [("A", float("nan")), ("B", 1.0), ("B", 2.0), ("C", 3.0)]
+    events = [
+        Event(kind, i, {"type": kind, "id": f"{kind}{i}", "f": f}) for i, (kind, f) in enumerate(values)
+    ]
+    plan = compile("A as a -> all B[f > b.f] as b -> C as c", schema_of(events)).last.plan
+    agree(plan, events, 3, Random(1))
+    assert by_reference(plan, events, 3)["matches"]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_made_up_patterns(family: str) -> None:
     check_family(family, 50)

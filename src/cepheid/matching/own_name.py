@@ -7,6 +7,7 @@ from typing import Any
 
 from cepheid.matching.moment import Moment, Test
 from cepheid.pattern.expr import Aggregate, Expr, Field, Opaque, walk
+from cepheid.pattern.values import clean
 
 
 def where_own_is_known(expr: Expr, own: str, test: Test) -> Test:
@@ -46,7 +47,7 @@ def _own_paths(expr: Expr, own: str) -> tuple[tuple[str, ...], ...]:
 def _has(fields: Any, path: tuple[str, ...]) -> bool:
     """A null is as good as no field: a table has every column for every type of event."""
     for name in path:
-        if not isinstance(fields, Mapping) or fields.get(name) is None:
+        if not isinstance(fields, Mapping) or clean(fields.get(name)) is None:
             return False
         fields = fields[name]
     return True
