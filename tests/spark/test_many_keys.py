@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 from test_bucket import PROGRAMS, Prepared, examples, facts, filled, prepared, told
 
+import cepheid
 from cepheid.engines.program import compile
 from cepheid.engines.spark import many_keys
 from cepheid.engines.spark.batch import KeyByKey
@@ -25,6 +26,9 @@ from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.testing.strategies import events as some_events
 from cepheid.time.lateness import Lateness
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 OWN_KEY = [
     name
@@ -136,3 +140,20 @@ def test_what_the_kernel_does_not_take() -> None:
     rows = prepared(compile(PROGRAMS["fed by the same key"]), Lateness())
     with pytest.raises(Unsupported, match="feeds on"):
         ManyKeys(rows.work.work, pa.schema([]))
+
+
+def test_keys_that_only_python_can_tell_apart(spark: SparkSession) -> None:
+    """They come together by something coarser, and the kernel tells no finer ones apart: it is not used."""
+    rows = [
+        (kind, i, [key], 2**53 + key)
+        for i, (kind, key) in enumerate([("A", 1), ("B", 2), ("A", 2), ("B", 1)])
+    ]
+    df = spark.createDataFrame(rows, "type string, n bigint, tags array<int>, big bigint")
+    df = df.selectExpr("type", "timestamp_seconds(n) as time", "n", "tags", "big")
+    for key, matcher in (("tags", "reference matcher: its key"), ("greatest(big, n)", "compiled matcher")):
+        query = f"A as a -> B as b .partition_by({key}) .emit(a: a.n, b: b.n)"
+        local = cepheid.match(query, df.toArrow())
+        found = cepheid.match(query, df).toArrow()
+        assert sorted(found.to_pylist(), key=repr) == sorted(local.to_pylist(), key=repr)
+        assert {(row["a"], row["b"]) for row in found.to_pylist()} == {(0, 3)}
+        assert f"through the {matcher}" in cepheid.explain_spark(query, df)

@@ -43,7 +43,7 @@ def _unit_text(unit: Unit, given: Input, options: Options) -> str:
     cascade = cascade_of(unit, given)
     work = split(unit, given) if cascade is None else cascade.work
     sections = [
-        ("runs", list(_runs(unit, given, options, cascade))),
+        ("runs", list(_runs(work, options, cascade))),
         ("Spark tests each event by itself", _tests(work)),
         ("left to Python, where Spark's tests hold", _left(work)),
         ("Spark moves", _moved(work, cascade)),
@@ -56,7 +56,8 @@ def _unit_text(unit: Unit, given: Input, options: Options) -> str:
 # Sections.
 
 
-def _runs(unit: Unit, given: Input, options: Options, cascade: Cascade | None) -> Iterator[str]:
+def _runs(work: Split, options: Options, cascade: Cascade | None) -> Iterator[str]:
+    unit, given = work.unit, work.given
     if cascade is not None:
         yield "as joins: there is no key, but an equality ties each step to one before it"
         yield from _joins(unit.program.streams[0])
@@ -73,16 +74,17 @@ def _runs(unit: Unit, given: Input, options: Options, cascade: Cascade | None) -
     if unit.feeding:
         yield "together, because one stream feeds another"
     if cascade is None:
-        yield _matcher_used(unit, given)
+        yield _matcher_used(work)
 
 
-def _matcher_used(unit: Unit, given: Input) -> str:
-    if given.streaming:
+def _matcher_used(work: Split) -> str:
+    if work.given.streaming:
         return "through the reference matcher: streams are not compiled yet"
     from cepheid.engines.spark.many_keys import why_not_compiled
 
-    event = given.schema.common_fields
-    reason = why_not_compiled(unit.program, len(unit.key), event) if event is not None else "no schema"
+    event = work.given.schema.common_fields
+    assert event is not None, "a DataFrame has a schema"
+    reason = why_not_compiled(work.unit.program, work.layout, event)
     return "through the compiled matcher" if reason is None else f"through the reference matcher: {reason}"
 
 

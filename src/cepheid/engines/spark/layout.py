@@ -21,9 +21,10 @@ class Layout:
     fields: tuple[str, ...]  # the user's names of the columns _f0, _f1, ...
     with_time: bool  # is the time one of the fields an event needs?
     has_now: bool = False
-    has_letter: bool = (
-        False  # does a column say which rows leave a dead letter here, and not in another unit?
-    )
+    # Does a column say which rows leave a dead letter here, and not in another unit?
+    has_letter: bool = False
+    # Are the key columns equal where the keys are, and only there? Otherwise the matcher tells finer keys apart.
+    exact_key: bool = True
 
     def key_names(self) -> list[str]:
         return [f"_k{i}" for i in range(self.keys)]

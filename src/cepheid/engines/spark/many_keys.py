@@ -232,7 +232,8 @@ class ManyKeys:
     def __init__(self, work: Work, schema: pa.Schema) -> None:
         """Raises Unsupported where the reference matcher has to do it."""
         self.work, self.layout = work, work.layout
-        _check(work, schema)
+        for planned in work.program:
+            _check(planned, work.layout)
         self.streams = {s.name: StreamKernel(work, s, schema) for s in work.program}
         self.key: tuple[str, ...] | None = None
         self.held: list[pa.Table] = []  # rows of the last key
@@ -293,30 +294,24 @@ class ManyKeys:
         return tuple(repr(table[name][row].as_py()) for name in self.layout.key_names())
 
 
-def why_not_compiled(program: Program, keys: int, event: Type) -> str | None:
+def why_not_compiled(program: Program, layout: Layout, event: Type) -> str | None:
     """What of a unit the kernel cannot take, in words; None if it takes all."""
-    try:
-        for planned in program:
-            _check_stream(planned, keys)
+    for planned in program:
+        try:
+            _check(planned, layout)
             CompiledPlan.of(planned.plan, event)
-    except Unsupported as reason:
-        return f"`{planned.name}`: {reason}" if len(list(program)) > 1 else str(reason)
+        except Unsupported as reason:
+            return f"`{planned.name}`: {reason}" if len(list(program)) > 1 else str(reason)
     return None
 
 
-def _check_stream(planned: PlannedStream, keys: int) -> None:
+def _check(planned: PlannedStream, layout: Layout) -> None:
     if planned.feeds_on:
         raise Unsupported("it feeds on another stream")
-    if len(planned.plan.key) != keys:
+    if len(planned.plan.key) != layout.keys:
         raise Unsupported("its key is finer than what it shares with others")
-
-
-def _check(work: Work, schema: pa.Schema) -> None:
-    for planned in work.program:
-        _check_stream(planned, work.layout.keys)
-    for name in work.layout.key_names():
-        if pa.types.is_nested(schema.field(name).type):
-            raise Unsupported("its key is a list or a struct")
+    if not layout.exact_key:
+        raise Unsupported("its key is worked out in Python")
 
 
 def _key_starts(table: pa.Table, layout: Layout) -> Table:

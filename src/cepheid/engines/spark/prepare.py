@@ -63,6 +63,7 @@ def split(unit: Unit, given: Input, *, whole_rows: bool = False, earlier: Sequen
         given.columns.time in names,
         has_now=not given.streaming and _needs_now(unit),
         has_letter=given.streaming and whole_rows and bool(earlier),
+        exact_key=not _python_keys(unit, given),
     )
     others = distinct_tests(s.plan for other in earlier for s in other.program)
     all_rows = any(p.sees_all_events for p in plans)
@@ -77,7 +78,7 @@ def prepared(df: DataFrame, work: Split, now: int | None = None, end_type: str |
     from pyspark.sql import functions as F
 
     df = _with_now(df, work, now)
-    df = python_columns.added(df, work.given, _python_keys(work))
+    df = python_columns.added(df, work.given, _python_keys(work.unit, work.given))
     bits = bit_columns(work)
     columns = [column.alias(name) for name, column in zip(work.layout.bit_names(), bits, strict=True)]
     columns += [_key_column(df, work, i).alias(name) for i, name in enumerate(work.layout.key_names())]
@@ -245,19 +246,19 @@ def _key_column(df: DataFrame, work: Split, number: int) -> Column:
     from pyspark.sql import functions as F
 
     expr = work.unit.key[number]
-    column = _catalyst_key(expr, work)
+    column = _catalyst_key(expr, work.given)
     if column is None:
         return F.col(python_columns.key_name(number))
     return column
 
 
-def _catalyst_key(expr: Expr, work: Split) -> Column | None:
+def _catalyst_key(expr: Expr, given: Input) -> Column | None:
     from pyspark.sql import functions as F
 
     if not all(isinstance(node, Field) for node in walk(expr)) or not isinstance(expr, Field):
-        return to_value(expr, _as_events_have_them(work.given))
-    column = to_value(expr, _as_events_have_them(work.given))
-    kind = _kind_at(work.given.arrow, expr.path)
+        return to_value(expr, _as_events_have_them(given))
+    column = to_value(expr, _as_events_have_them(given))
+    kind = _kind_at(given.arrow, expr.path)
     if column is None or kind is None or pa.types.is_nested(kind):
         return None
     if pa.types.is_floating(kind):
@@ -276,6 +277,6 @@ def _kind_at(schema: pa.Schema, path: tuple[str, ...]) -> pa.DataType | None:
     return kind
 
 
-def _python_keys(work: Split) -> tuple[tuple[int, Expr], ...]:
+def _python_keys(unit: Unit, given: Input) -> tuple[tuple[int, Expr], ...]:
     """Parts of the key that only Python can work out."""
-    return tuple((i, e) for i, e in enumerate(work.unit.key) if _catalyst_key(e, work) is None)
+    return tuple((i, e) for i, e in enumerate(unit.key) if _catalyst_key(e, given) is None)
