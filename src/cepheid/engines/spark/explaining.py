@@ -80,7 +80,7 @@ def _runs(work: Split, options: Options, cascade: Cascade | None) -> Iterator[st
 def _matcher_used(work: Split) -> str:
     if work.given.streaming:
         return "through the reference matcher: streams are not compiled yet"
-    from cepheid.engines.spark.many_keys import why_not_compiled
+    from cepheid.engines.spark.kernel_rows import why_not_compiled
 
     event = work.given.schema.common_fields
     assert event is not None, "a DataFrame has a schema"

@@ -1,0 +1,197 @@
+"""Prepared rows as the kernel reads them, and its answers as findings: one stream of a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engines.local.arrow_types import type_from_arrow
+from cepheid.engines.local.events import plain
+from cepheid.engines.program import PlannedStream, Program
+from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
+from cepheid.engines.spark.reading import read_events
+from cepheid.engines.spark.work import Work
+from cepheid.matching.compiled.columns import Events, to_events
+from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel
+from cepheid.matching.compiled.findings import FindingsReader
+from cepheid.matching.compiled.kernel.emission import EVENT_ROW, MATCH, OUT_FIRST, OUT_KEY, OUT_KIND
+from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
+from cepheid.matching.compiled.tables import Table
+from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.matching.evaluate import compile_test, compile_value
+from cepheid.matching.found import Findings
+from cepheid.matching.moment import Moment
+from cepheid.pattern.event import Event
+from cepheid.pattern.expr import Field
+from cepheid.pattern.types import TIMESTAMP, Type, struct_of
+from cepheid.pattern.values import clean
+from cepheid.plan.event_tests import tests_of
+
+
+def event_type(schema: pa.Schema, layout: Layout) -> Type:
+    """What is known of the events' fields, from the prepared columns."""
+    known = {
+        name: type_from_arrow(schema.field(own).type)
+        for name, own in zip(layout.fields, layout.field_names(), strict=True)
+    }
+    if layout.with_time:
+        known[layout.columns.time] = TIMESTAMP
+    return struct_of(known)
+
+
+class KernelRows:
+    """What the kernel is told of prepared rows, and what its answers mean."""
+
+    def __init__(self, work: Work, planned: PlannedStream, schema: pa.Schema) -> None:
+        """Raises Unsupported where the reference matcher has to do it."""
+        self.work, self.plan, self.layout = work, planned.plan, work.layout
+        self.compiled = CompiledPlan.of(planned.plan, event_type(schema, work.layout))
+        self.kernel = Kernel(self.compiled)
+        self.planned, self.name = planned, planned.name
+        self.key_of = [compile_value(e) for e in planned.plan.key]
+        numbers = {test: i for i, test in enumerate(work.answered.tests)}
+        self.bits = [numbers[test] for test in tests_of(planned.plan)]
+        self.left = [compile_test(work.answered.left[number]) for number in self.bits]
+
+    def events(self, table: pa.Table) -> Events:
+        fields = self.fields(table)
+        return to_events(
+            fields, self.compiled.columns, times_of(table), self._passed(table), self._kinds(table)
+        )
+
+    def fields(self, table: pa.Table) -> pa.Table:
+        """The columns by the names the user gave them."""
+        names = dict(zip(self.layout.fields, self.layout.field_names(), strict=True))
+        columns = {name: table[own] for name, own in names.items()}
+        if self.layout.with_time:
+            columns[self.layout.columns.time] = table[TIME].cast(pa.timestamp("us"))
+        return pa.table(columns) if columns else table.select([])
+
+    def _kinds(self, table: pa.Table) -> Table:
+        if TYPE not in table.column_names:
+            return np.full(
+                table.num_rows, self.compiled.types.get(self.layout.columns.plain_type or "", -1), np.int64
+            )
+        names = pa.array(list(self.compiled.types), pa.string())
+        found = pc.fill_null(pc.index_in(table[TYPE].cast(pa.string()), names), -1)
+        return found.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
+
+    def _passed(self, table: pa.Table) -> Table:
+        """The bits of this plan's tests, out of those of all tests of the unit."""
+        columns = [table[name].to_numpy() for name in self.layout.bit_names()]
+        passed = np.zeros(table.num_rows, np.int64)
+        for at, (number, left) in enumerate(zip(self.bits, self.left, strict=True)):
+            bit = (columns[number // BITS_A_COLUMN] >> (number % BITS_A_COLUMN)) & 1
+            if left is not None:
+                bit = self._tested(table, bit, left)
+            passed |= bit << at
+        return passed
+
+    def _tested(self, table: pa.Table, bit: Table, left: Any) -> Table:
+        """What Spark could not answer is tested here, where its own tests hold."""
+        where = np.flatnonzero(bit)
+        events = events_of(table.take(where), self.layout)
+        found = np.zeros_like(bit)
+        found[where] = [left(Moment(event, {})) for event in events]
+        return found
+
+    def found(self, table: pa.Table, answers: Answers) -> tuple[Findings, pa.RecordBatch | None]:
+        """Matches as columns where `.emit` can be read off the events, all else as objects."""
+        matches = np.flatnonzero(answers.rows[:, OUT_KIND] == MATCH)
+        payload = self.work.answer.payload("match", self.name)
+        fields = self.fields(table)
+        if not len(matches) or payload is None or not self._in_columns(fields):
+            return self._as_objects(table, answers), None
+        others = replace(answers, rows=answers.rows[answers.rows[:, OUT_KIND] != MATCH])
+        columns = MatchColumns(self.plan, answers, matches, fields, times_of(table), self._key_at(fields))
+        outputs = self.planned.stream.outputs or ()
+        kinds = dict(payload.columns)
+        found = {o.name: columns.column(o.expr, kinds[o.name]) for o in outputs}
+        return self._as_objects(table, others), self.work.answer.matches(self.name, found, len(matches))
+
+    def _in_columns(self, fields: pa.Table) -> bool:
+        outputs = self.planned.stream.outputs
+        evidence = self.work.answer.evidence_kind(self.name) is not None
+        if outputs is None or self.plan.pattern.eager or evidence:
+            return False
+        return are_columns([o.expr for o in outputs], self.plan, fields.schema)
+
+    def _key_at(self, fields: pa.Table) -> Callable[[int], tuple[Any, ...]]:
+        """The values of the key of a row."""
+        names = [part.path[0] for part in self.plan.key if isinstance(part, Field) and len(part.path) == 1]
+        if len(names) < len(self.plan.key):
+            return lambda row: self.values(Event("", 0, _row(fields, row)))
+        columns = [fields[name] for name in names]
+        return lambda row: tuple(clean(plain(column[row].as_py())) for column in columns)
+
+    def _as_objects(self, table: pa.Table, answers: Answers) -> Findings:
+        if not len(answers.rows):
+            return Findings()
+        rows = np.unique(answers.events[:, EVENT_ROW])
+        events = dict(zip(rows.tolist(), events_of(table.take(rows), self.layout), strict=True))
+        firsts = dict(
+            zip(answers.rows[:, OUT_KEY].tolist(), answers.rows[:, OUT_FIRST].tolist(), strict=True)
+        )
+
+        def values(key: int) -> tuple[Any, ...]:
+            """Of whatever event of the key; what a key is called does not depend on which."""
+            return self.values(events[int(answers.events[firsts[key], EVENT_ROW])])
+
+        return FindingsReader(self.plan, answers, events.__getitem__, values).read()
+
+    def values(self, event: Event) -> tuple[Any, ...]:
+        moment = Moment(event, {})
+        return tuple(value(moment) for value in self.key_of)
+
+
+def why_not_compiled(program: Program, layout: Layout, event: Type) -> str | None:
+    """What of a unit the kernel cannot take, in words; None if it takes all."""
+    for planned in program:
+        try:
+            check_stream(planned, layout)
+            CompiledPlan.of(planned.plan, event)
+        except Unsupported as reason:
+            return f"`{planned.name}`: {reason}" if len(list(program)) > 1 else str(reason)
+    return None
+
+
+def check_stream(planned: PlannedStream, layout: Layout) -> None:
+    if planned.feeds_on:
+        raise Unsupported("it feeds on another stream")
+    if len(planned.plan.key) != layout.keys:
+        raise Unsupported("its key is finer than what it shares with others")
+    if not layout.exact_key:
+        raise Unsupported("its key is worked out in Python")
+
+
+def times_of(table: pa.Table) -> Table:
+    found: Table = table[TIME].to_numpy()
+    return found
+
+
+def events_of(table: pa.Table, layout: Layout) -> list[Event]:
+    return read_events(one_batch(table), layout) if table.num_rows else []
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    table = table.combine_chunks()
+    return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def refuse_nulls(batch: pa.RecordBatch, layout: Layout) -> None:
+    """The reader says what is wrong with a row without a time or a type."""
+    bad = batch.column(TIME).null_count
+    if TYPE in batch.schema.names:
+        types = batch.column(TYPE)
+        bad += types.null_count + (pc.sum(pc.equal(types, "")).as_py() or 0)
+    if bad:
+        read_events(batch, layout)
+
+
+def _row(table: pa.Table, row: int) -> dict[str, Any]:
+    return {name: plain(table[name][row].as_py()) for name in table.column_names}
