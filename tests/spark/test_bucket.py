@@ -141,6 +141,11 @@ class Prepared:
         (unit,) = units_of(self.program)
         return [compile_value(e) for e in unit.key]
 
+    @cached_property
+    def key_kinds(self) -> list[pa.DataType]:
+        (unit,) = units_of(self.program)
+        return [_KINDS[e.path[0]] for e in unit.key if isinstance(e, Field)]
+
     def bits(self, event: Event) -> int:
         moment = Moment(event, {})
         fits = [event.type == kind and (alpha is None or alpha(moment)) for kind, alpha in self.tests]
@@ -159,6 +164,8 @@ class Prepared:
         for i, name in enumerate(layout.bit_names()):
             mask, shift = (1 << BITS_A_COLUMN) - 1, BITS_A_COLUMN * i
             columns[name] = pa.array([self.bits(e) >> shift & mask for e in events], pa.int64())
+        for value, kind, name in zip(self.key, self.key_kinds, layout.key_names(), strict=True):
+            columns[name] = pa.array([value(Moment(e, {})) for e in events], kind)
         columns[TIME] = pa.array([e.time for e in events], pa.int64())
         columns[TYPE] = pa.array([e.type for e in events], pa.string())
         for name, own in zip(layout.columns.order, layout.order_names(), strict=True):

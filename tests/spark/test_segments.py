@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cepheid.engines.network import Entry, Network
 from cepheid.engines.program import compile
-from cepheid.engines.spark.segment import Index, digest, digests
+from cepheid.engines.spark.segment import DIGEST, Index, digests, key_digest, of_stream
 from cepheid.engines.spark.segments import Segments, Writes
 from cepheid.matching import snapshot
 from cepheid.matching.values import dump
@@ -249,17 +249,27 @@ def test_a_fresh_reader_reads_the_blocks_of_what_changes_and_no_others() -> None
 
 def test_a_digest_that_ends_in_zeros_is_found() -> None:
     """Fixed-width bytes of numpy have no zeros at their end when they are read one by one."""
-    entry = next(("s", str(n)) for n in range(100_000) if digest(("s", str(n))).endswith(b"\0"))
-    others = [("s", str(n)) for n in range(50)]
-    index, _ = _index([*others, entry]).ordered()
+    key = next(str(n) for n in range(100_000) if key_digest(str(n)).endswith(b"\0\0\0"))
+    index, _ = _index([*(str(n) for n in range(50)), key]).ordered()
     again = Index.unpacked(index.packed())
-    assert again.at(digest(entry)) is not None
-    assert again.found(digests([entry]))[0].all()
-    assert again.at(digest(("s", "not there"))) is None
+    (wanted,) = digests([key], [0])
+    assert again.at(wanted) is not None
+    assert again.found(digests([key], [0]))[0].all()
+    assert again.at(digests(["not there"], [0])[0]) is None
 
 
-def _index(entries: list[Entry]) -> Index:
-    size = len(entries)
+def test_keys_of_streams_are_told_apart_and_stay_in_order() -> None:
+    keys = np.sort(np.array([key_digest(str(n)) for n in range(100)], DIGEST))
+    one, other = of_stream(keys, 1), of_stream(keys, 700)
+    assert (np.sort(one) == one).all()
+    assert not set(one.tolist()) & set(other.tolist())
+
+
+def _index(keys: list[str]) -> Index:
+    size = len(keys)
     return Index(
-        digests(entries), np.zeros(size, np.int64), np.zeros(size, np.int32), np.zeros(size, np.bool_)
+        digests(keys, [0] * size),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int32),
+        np.zeros(size, np.bool_),
     )

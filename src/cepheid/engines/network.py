@@ -112,8 +112,7 @@ class Network:
         return found
 
     def _inputs(self, planned: PlannedStream, events: Sequence[Event], upstream: list[Event]) -> list[Event]:
-        wanted = None if planned.plan.sees_all_events else set(planned.plan.event_types)
-        inputs = [e for e in events if wanted is None or e.type in wanted]
+        inputs = events_for(planned, events)
         if not upstream:
             return inputs
         # A derived event comes after the events of its time: they are what made it certain.
@@ -128,6 +127,12 @@ class Network:
         order = match.events[-1].order
         event = Event(planned.name, match.detected, fields, order, self.derived_seq)
         return replace(event, late=True) if late else event
+
+
+def events_for(planned: PlannedStream, events: Sequence[Event]) -> list[Event]:
+    """Those a stream looks at."""
+    wanted = None if planned.plan.sees_all_events else set(planned.plan.event_types)
+    return [e for e in events if wanted is None or e.type in wanted]
 
 
 def _merged(inputs: list[Event], upstream: list[Event]) -> list[Event]:

@@ -176,7 +176,7 @@ class ReferenceMatcher:
         """Goes on with a key from where another matcher left it."""
         partition = self._new_partition(values)
         fill(partition)
-        self._put_among(partition)
+        self.touched.add(self._put_among(partition))
 
     def snapshot(self) -> bytes:
         on_shelf = list(self.shelf.take_all())

@@ -10,24 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.engines.network import Network
 from cepheid.engines.session import Found
+from cepheid.engines.spark.bucket_matching import ByReference
+from cepheid.engines.spark.kernel_choice import streams_for_kernel
 from cepheid.engines.spark.layout import LETTER, SEQUENCE, TIME
-from cepheid.engines.spark.reading import read_events
+from cepheid.engines.spark.reading import refuse_nulls
 from cepheid.engines.spark.segment import NEVER
 from cepheid.engines.spark.segments import Segments, Writes
+from cepheid.engines.spark.waiting import Waiting
 from cepheid.engines.spark.work import StreamWork
 from cepheid.errors import SnapshotMistake
 from cepheid.matching.snapshot import ipc
 from cepheid.matching.values import dump, load
-from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
-from cepheid.time.arrival import Arrivals
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 
 class Store(Protocol):
@@ -64,20 +65,21 @@ class Bucket:
 
     work: StreamWork
     number: int
-    network: Network
-    arrivals: Arrivals
+    matching: ByReference
+    waiting: Waiting
     segments: Segments
     blobs: dict[int, int] = field(default_factory=dict)  # waiting rows: number of a blob -> its largest time
     token: str = ""
     sequence: int = 0
     last_time: int | None = None
     counts: Counts = field(default_factory=Counts)
+    batches: list[pa.RecordBatch] = field(default_factory=list)  # matches of the last call that are columns
 
     @classmethod
     def fresh(cls, work: StreamWork, number: int) -> Bucket:
-        arrivals = Arrivals(work.lateness, work.limits(), told=True)
         segments = Segments(s.name for s in work.work.program)
-        return cls(work, number, _network(work, segments), arrivals, segments)
+        waiting = Waiting.of(work.work.layout, work.lateness, work.limits())
+        return cls(work, number, _matching(work, segments), waiting, segments)
 
     # What happens.
 
@@ -85,87 +87,76 @@ class Bucket:
         self, batches: Iterable[pa.RecordBatch], watermark: int | None, end: int | None, store: Store
     ) -> list[Found]:
         """New rows, and how far the watermark has come. The answer is what became certain; the state is kept."""
-        self.arrivals.late = self.arrivals.too_late = 0
+        arrivals = self.waiting.arrivals
+        arrivals.late = arrivals.too_late = 0
         self.counts = Counts(rebuilt=self.counts.rebuilt)
         self.segments.read = store.read_block
         self.segments.horizon = -NEVER if watermark is None else watermark
         found = self._advance(watermark)
-        kept: list[pa.RecordBatch] = []
         for batch in batches:
-            rows = self._numbered(batch)
-            more, on_time = self._arrive(rows)
-            found += more
-            kept += [on_time] if on_time.num_rows else []
+            found += self._arrive(self._numbered(batch))
         if end is not None:
             found += self._finish(end, store)
-            kept = []
+        self.batches = self.matching.take_batches()
         self.counts.matches = sum(item.kind == "match" for item in found)
-        self._keep(store, kept)
+        self.counts.matches += sum(batch.num_rows for batch in self.batches)
+        self._keep(store)
         return found
 
     def _advance(self, watermark: int | None) -> list[Found]:
         if watermark is None:
             return []
-        released = self.arrivals.advance_to(watermark)
-        return self._matched(released, watermark)
+        released = self.waiting.advance(watermark)
+        return self.matching.on_rows(released, self.waiting.watermark)
 
-    def _numbered(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        numbers = pa.array(range(self.sequence, self.sequence + batch.num_rows), pa.int64())
+    def _numbered(self, batch: pa.RecordBatch) -> pa.Table:
+        refuse_nulls(batch, self.work.work.layout)
+        numbers = pa.array(np.arange(self.sequence, self.sequence + batch.num_rows), pa.int64())
         self.sequence += batch.num_rows
-        return batch.append_column(pa.field(SEQUENCE, pa.int64()), numbers)
+        return pa.Table.from_batches([batch]).append_column(pa.field(SEQUENCE, pa.int64()), numbers)
 
-    def _arrive(self, rows: pa.RecordBatch) -> tuple[list[Found], pa.RecordBatch]:
-        """Each row judged by the watermark; those on time wait, in the answer as rows."""
-        found: list[Found] = []
-        waits: list[bool] = []
-        letters = self._letters(rows)
-        for at, event in enumerate(read_events(rows, self.work.work.layout)):
-            self.counts.events += 1
-            self.last_time = event.time if self.last_time is None else max(self.last_time, event.time)
-            before = (self.arrivals.late, self.arrivals.too_late)
-            arrival = self.arrivals.feed(event)
-            waits.append(before == (self.arrivals.late, self.arrivals.too_late))
-            if arrival.dead is not None and letters[at]:
-                row = {**event.fields, "reason": arrival.dead.reason}
-                found.append(Found("", "dead_letter", row))
-            if arrival.late is not None:
-                found += self._matched([arrival.late], None)
-            found += self._matched(arrival.released, None)
-        self.counts.late, self.counts.too_late = self.arrivals.late, self.arrivals.too_late
-        return found, rows.filter(pa.array(waits, pa.bool_()))
-
-    def _letters(self, rows: pa.RecordBatch) -> list[bool]:
-        """Which rows leave a dead letter if they come too late. Of several units that want a row, one writes it."""
-        if not self.work.work.layout.has_letter:
-            return [True] * rows.num_rows
-        return list(rows.column(LETTER).to_pylist())
-
-    def _matched(self, events: list[Event], watermark: int | None) -> list[Found]:
-        if not events and watermark is None:
+    def _arrive(self, rows: pa.Table) -> list[Found]:
+        """Each row judged by the watermark; those on time wait."""
+        if not rows.num_rows:
             return []
-        return self.work.work.found(self.network.on_events(events, watermark))
+        self.counts.events += rows.num_rows
+        latest = pc.max(rows[TIME]).as_py()
+        self.last_time = latest if self.last_time is None else max(self.last_time, latest)
+        found: list[Found] = []
+        for number, event, arrival, early in self.waiting.arrive(rows):
+            if arrival.dead is not None and self._leaves_letter(rows, number):
+                found.append(Found("", "dead_letter", {**event.fields, "reason": arrival.dead.reason}))
+            if arrival.late is not None:
+                found += self.matching.on_late(arrival.late)
+            if early is not None:
+                found += self.matching.on_rows(early, None)
+        arrivals = self.waiting.arrivals
+        self.counts.late, self.counts.too_late = arrivals.late, arrivals.too_late
+        return found
+
+    def _leaves_letter(self, rows: pa.Table, number: int) -> bool:
+        """If it comes too late. Of several units that want a row, one writes it."""
+        return not self.work.work.layout.has_letter or bool(rows[LETTER][number].as_py())
 
     def _finish(self, end: int, store: Store) -> list[Found]:
         """The end marker: nothing comes after it, and nothing is kept."""
-        found = self._matched(self.arrivals.end(), None)
-        known = [t for t in (self.last_time, self.arrivals.watermark) if t is not None]
-        found += self.work.work.found(self.network.on_end(max([end, *known])))
+        rows = self.waiting.end()
+        found = self.matching.on_rows(rows, None) if rows is not None and rows.num_rows else []
+        known = [t for t in (self.last_time, self.waiting.watermark) if t is not None]
+        found += self.matching.on_end(max([end, *known]))
         self._write(store, self.segments.clear())
-        derived = self.network.derived_seq
-        self.network = _network(self.work, self.segments)
-        self.network.derived_seq = derived
         return found
 
     def next_look(self) -> int | None:
         """When the watermark has passed this, there is something to do without any row."""
-        moments = [m for m in (self.arrivals.next_release, self.network.next_look()) if m is not None]
+        moments = [m for m in (self.waiting.next_release, self.matching.next_look()) if m is not None]
         return min(moments, default=None)
 
     # How it is kept.
 
-    def _keep(self, store: Store, kept: list[pa.RecordBatch]) -> None:
-        self._write(store, self.segments.commit(self.network, self.network.take_touched()))
-        self._keep_waiting(store, kept)
+    def _keep(self, store: Store) -> None:
+        self._write(store, self.matching.commit())
+        self._keep_waiting(store)
         self.token = secrets.token_hex(8)
         store.write_head(dump(self._head()))
 
@@ -180,32 +171,31 @@ class Bucket:
             store.put_block(segment, block, body)
         self.counts.bytes_written += len(writes)
 
-    def _keep_waiting(self, store: Store, kept: list[pa.RecordBatch]) -> None:
-        first = self.arrivals.next_release
+    def _keep_waiting(self, store: Store) -> None:
+        first, rows = self.waiting.next_release, self.waiting.take_fresh()
         for number in [n for n, last in self.blobs.items() if first is None or last < first]:
             store.delete_waiting(number)
             del self.blobs[number]
-        if not kept or first is None:
+        if rows is None:
             return
         number = max(self.blobs, default=0) + 1
-        rows = pa.Table.from_batches(kept).combine_chunks()
         body = ipc(rows)
         store.put_waiting(number, body)
         self.blobs[number] = pc.max(rows[TIME]).as_py()
         self.counts.bytes_written += len(body)
 
     def _head(self) -> dict[str, Any]:
-        frontier = self.arrivals.frontier
+        frontier = self.waiting.arrivals.frontier
         return {
             "version": STATE_VERSION,
             "program": str(self.work.work.program),
             "buckets": self.work.buckets,
             "token": self.token,
-            "watermark": self.arrivals.watermark,
+            "watermark": self.waiting.watermark,
             "frontier": None if frontier is None else (frontier.time, frontier.order, frontier.seq),
             "sequence": self.sequence,
             "last_time": self.last_time,
-            "derived": self.network.derived_seq,
+            "derived": self.matching.network.derived_seq,
         }
 
     @classmethod
@@ -213,35 +203,23 @@ class Bucket:
         """A bucket from what was kept."""
         bucket = cls.fresh(work, number)
         bucket.segments.load(store.indexes())
-        bucket.network.derived_seq = head["derived"]
+        bucket.matching.network.derived_seq = head["derived"]
         bucket.token, bucket.sequence, bucket.last_time = head["token"], head["sequence"], head["last_time"]
-        bucket._wait_again(store, head)
+        waiting = {n: pa.ipc.open_stream(body).read_all() for n, body in sorted(store.waiting())}
+        bucket.blobs = {number: pc.max(rows[TIME]).as_py() for number, rows in waiting.items()}
+        bucket.waiting.wait_again(list(waiting.values()), head["watermark"], head["frontier"])
         bucket.counts.rebuilt = True
         return bucket
 
-    def _wait_again(self, store: Store, head: dict[str, Any]) -> None:
-        frontier = None
-        if head["frontier"] is not None:
-            time, order, seq = head["frontier"]
-            frontier = Event("", time, {}, tuple(order), seq)
-        watermark = head["watermark"]
-        waiting: list[Event] = []
-        for number, body in store.waiting():
-            for batch in pa.ipc.open_stream(body):
-                events = read_events(batch, self.work.work.layout)
-                self.blobs[number] = max([e.time for e in events] + [self.blobs.get(number, -(2**63))])
-                waiting += [e for e in events if _still_waits(e, watermark, frontier)]
-        self.arrivals.wait(waiting, watermark, frontier)
-
     def metrics(self) -> dict[str, Any]:
-        watermark = self.arrivals.watermark
+        watermark = self.waiting.watermark
         return {
             "bucket": self.number,
             "events": self.counts.events,
             "late": self.counts.late,
             "too_late": self.counts.too_late,
             "matches": self.counts.matches,
-            "waiting": self.arrivals.waiting,
+            "waiting": len(self.waiting),
             "keys": len(self.segments),
             "segments": len(self.segments.segments),
             "bytes_written": self.counts.bytes_written,
@@ -250,10 +228,14 @@ class Bucket:
         }
 
 
-def _network(work: StreamWork, segments: Segments) -> Network:
-    network = work.work.network()
-    network.use_shelves(segments.shelf)
-    return network
+def _matching(work: StreamWork, segments: Segments) -> ByReference:
+    """Through the kernel, where it takes any stream of the unit."""
+    if not streams_for_kernel(work.work):
+        return ByReference(work.work, segments)
+    # Only where it is used: it loads numba.
+    from cepheid.engines.spark.bucket_columns import ByKernel
+
+    return ByKernel(work.work, segments, work.identity)
 
 
 def read_head(text: str, work: StreamWork) -> dict[str, Any]:
@@ -287,12 +269,6 @@ def check_start(before: Mapping[str, Any], buckets: int, program: str) -> None:
             code="other_program",
             hint="a changed pattern cannot go on from the old one's runs: start with a new checkpoint",
         )
-
-
-def _still_waits(event: Event, watermark: int | None, frontier: Event | None) -> bool:
-    passed = watermark is not None and event.time < watermark
-    left_early = frontier is not None and event.place_in_order() <= frontier.place_in_order()
-    return not passed and not left_early
 
 
 __all__ = ["STATE_VERSION", "Bucket", "Counts", "Store", "check_head", "check_start", "read_head"]

@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.local.events import plain
 from cepheid.engines.program import PlannedStream, Program
+from cepheid.engines.spark.kernel_choice import check_stream
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
-from cepheid.engines.spark.reading import read_events
+from cepheid.engines.spark.reading import events_of
 from cepheid.engines.spark.work import Work
 from cepheid.matching.compiled.columns import Events, to_events
 from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel
@@ -103,16 +104,20 @@ class KernelRows:
     def found(self, table: pa.Table, answers: Answers) -> tuple[Findings, pa.RecordBatch | None]:
         """Matches as columns where `.emit` can be read off the events, all else as objects."""
         matches = np.flatnonzero(answers.rows[:, OUT_KIND] == MATCH)
-        payload = self.work.answer.payload("match", self.name)
         fields = self.fields(table)
-        if not len(matches) or payload is None or not self._in_columns(fields):
+        kinds = self._kinds_of_columns()
+        if not len(matches) or kinds is None or not self._in_columns(fields):
             return self._as_objects(table, answers), None
         others = replace(answers, rows=answers.rows[answers.rows[:, OUT_KIND] != MATCH])
         columns = MatchColumns(self.plan, answers, matches, fields, times_of(table), self._key_at(fields))
-        outputs = self.planned.stream.outputs or ()
-        kinds = dict(payload.columns)
-        found = {o.name: columns.column(o.expr, kinds[o.name]) for o in outputs}
+        outputs = {o.name: o.expr for o in self.planned.stream.outputs or ()}
+        found = {name: columns.column(outputs[name], kind) for name, kind in kinds.items()}
         return self._as_objects(table, others), self.work.answer.matches(self.name, found, len(matches))
+
+    def _kinds_of_columns(self) -> dict[str, pa.DataType] | None:
+        """The columns of matches, if it is asked for them."""
+        payload = self.work.answer.payload("match", self.name)
+        return dict(payload.columns) if payload is not None and payload.columns else None
 
     def _in_columns(self, fields: pa.Table) -> bool:
         outputs = self.planned.stream.outputs
@@ -160,37 +165,9 @@ def why_not_compiled(program: Program, layout: Layout, event: Type) -> str | Non
     return None
 
 
-def check_stream(planned: PlannedStream, layout: Layout) -> None:
-    if planned.feeds_on:
-        raise Unsupported("it feeds on another stream")
-    if len(planned.plan.key) != layout.keys:
-        raise Unsupported("its key is finer than what it shares with others")
-    if not layout.exact_key:
-        raise Unsupported("its key is worked out in Python")
-
-
 def times_of(table: pa.Table) -> Table:
     found: Table = table[TIME].to_numpy()
     return found
-
-
-def events_of(table: pa.Table, layout: Layout) -> list[Event]:
-    return read_events(one_batch(table), layout) if table.num_rows else []
-
-
-def one_batch(table: pa.Table) -> pa.RecordBatch:
-    table = table.combine_chunks()
-    return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=table.schema)
-
-
-def refuse_nulls(batch: pa.RecordBatch, layout: Layout) -> None:
-    """The reader says what is wrong with a row without a time or a type."""
-    bad = batch.column(TIME).null_count
-    if TYPE in batch.schema.names:
-        types = batch.column(TYPE)
-        bad += types.null_count + (pc.sum(pc.equal(types, "")).as_py() or 0)
-    if bad:
-        read_events(batch, layout)
 
 
 def _row(table: pa.Table, row: int) -> dict[str, Any]:

@@ -16,8 +16,10 @@ import pyarrow.compute as pc
 
 from cepheid.engines.program import PlannedStream
 from cepheid.engines.session import Found
-from cepheid.engines.spark.kernel_rows import KernelRows, check_stream, events_of, one_batch, refuse_nulls
+from cepheid.engines.spark.kernel_choice import check_stream
+from cepheid.engines.spark.kernel_rows import KernelRows
 from cepheid.engines.spark.layout import NOW, TIME, Layout
+from cepheid.engines.spark.reading import events_of, one_batch, refuse_nulls
 from cepheid.engines.spark.work import Work
 from cepheid.matching.compiled.compiled_plan import Keys
 from cepheid.matching.compiled.kernel.entrance import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH

@@ -79,7 +79,8 @@ def step(
     if work.work.answer.wants(metrics := Found("", "metrics", bucket.metrics())):
         found.append(metrics)
     bucket.counts.rebuilt = False
-    return ipc(pa.Table.from_batches([work.work.answer.batch(found)])) if found else None
+    batches = [*bucket.batches, *([work.work.answer.batch(found)] if found else [])]
+    return ipc(pa.Table.from_batches(batches)) if batches else None
 
 
 def _bucket(work: StreamWork, number: int, head: dict[str, Any] | None, store: SparkStore) -> Bucket:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.engines.local.arrow_values import python_values
 from cepheid.engines.local.events import plain
@@ -40,6 +41,25 @@ def read_events(batch: pa.RecordBatch, layout: Layout) -> list[Event]:
             named[end_name] = from_microseconds(end)
         events.append(Event(kind, time, named, order, seq, end, passed=bits))
     return events
+
+
+def events_of(table: pa.Table, layout: Layout) -> list[Event]:
+    return read_events(one_batch(table), layout) if table.num_rows else []
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    table = table.combine_chunks()
+    return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
+def refuse_nulls(batch: pa.RecordBatch, layout: Layout) -> None:
+    """The reader says what is wrong with a row without a time or a type."""
+    bad = batch.column(TIME).null_count
+    if TYPE in batch.schema.names:
+        types = batch.column(TYPE)
+        bad += types.null_count + (pc.sum(pc.equal(types, "")).as_py() or 0)
+    if bad:
+        read_events(batch, layout)
 
 
 def read_keys(batch: pa.RecordBatch, layout: Layout) -> list[tuple[Any, ...]]:

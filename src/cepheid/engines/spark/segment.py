@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cepheid.engines.network import Entry
 from cepheid.matching.snapshot import Kept, ipc
 
 BLOCK = 1024  # rows
@@ -27,6 +26,7 @@ Digests = npt.NDArray[np.bytes_]
 ReadBlock = Callable[[int, int], bytes]  # by the number of the segment and of the block
 
 _WIDTH = 16
+DIGEST = f"S{_WIDTH}"
 _INDEX = pa.schema(
     [
         ("digest", pa.binary(_WIDTH)),
@@ -35,17 +35,28 @@ _INDEX = pa.schema(
         ("gone", pa.bool_()),
     ]
 )
-# A mark that a key is gone has no body.
+# What the reference matcher keeps of a key is text; what the kernel keeps are other columns beside it
+# (`kernel_state.py`). A mark that a key is gone has neither.
 ROWS = pa.schema([("key", pa.string()), ("moment", pa.int64()), ("body", pa.large_string())])
 
 
-def digest(entry: Entry) -> bytes:
-    """What stands for a stream and a key. 128 bits: two keys never have the same."""
-    return blake2b(f"{entry[0]}\0{entry[1]}".encode(), digest_size=_WIDTH).digest()
+def digests(keys: list[str], streams: list[int]) -> Digests:
+    """What stands for keys of streams."""
+    return of_stream(np.array([key_digest(key) for key in keys], DIGEST), np.array(streams, np.int64))
 
 
-def digests(entries: list[Entry]) -> Digests:
-    return np.array([digest(e) for e in entries], dtype=f"S{_WIDTH}")
+def key_digest(key: str) -> bytes:
+    """112 bits: two keys never have the same. The last two bytes are the stream's."""
+    return blake2b(key.encode(), digest_size=_WIDTH - 2).digest() + b"\0\0"
+
+
+def of_stream(keys: Digests, stream: int | Numbers) -> Digests:
+    """The same keys in a stream, in the same order: in another stream they are others."""
+    lanes = keys.view(np.uint8).reshape(-1, _WIDTH).copy()
+    lanes[:, -2] = np.asarray(stream) // 256
+    lanes[:, -1] = np.asarray(stream) % 256
+    found: Digests = lanes.view(DIGEST).reshape(-1)
+    return found
 
 
 @dataclass(frozen=True)
@@ -93,7 +104,7 @@ class Index:
         lanes = table["digest"].chunk(0) if len(table) else pa.array([], pa.binary(_WIDTH))
         raw = lanes.buffers()[1]
         at = lanes.offset * _WIDTH
-        found = np.frombuffer(raw, f"S{_WIDTH}", len(lanes), at) if len(lanes) else np.array([], f"S{_WIDTH}")
+        found = np.frombuffer(raw, DIGEST, len(lanes), at) if len(lanes) else np.array([], DIGEST)
         return cls(found, table["moment"].to_numpy(), table["stream"].to_numpy(), table["gone"].to_numpy())
 
 
@@ -141,11 +152,27 @@ class Segment:
 
     def rows(self, which: Numbers, read: ReadBlock) -> pa.Table:
         """Some rows, by their places in ascending order."""
+        if not len(which):
+            return ROWS.empty_table()
+        blocks, starts = np.unique(which // BLOCK, return_index=True)
+        ends = [*starts[1:], len(which)]
         parts = [
-            self.block(int(at), read).take(which[which // BLOCK == at] - at * BLOCK)
-            for at in np.unique(which // BLOCK)
+            _some(self.block(int(at), read), which[start:end] - at * BLOCK)
+            for at, start, end in zip(blocks, starts, ends, strict=True)
         ]
-        return pa.concat_tables(parts) if parts else ROWS.empty_table()
+        return together(parts)
+
+    def due(self, stream: int, until: int | None) -> Numbers:
+        """The rows of a stream whose moment is before `until`; None: all."""
+        wanted = self.current & ~self.index.gone & (self.index.streams == stream)
+        wanted &= self.index.moments < until if until is not None else True
+        return np.flatnonzero(wanted)
+
+    def held(self, stream: int, wanted: Digests) -> Numbers:
+        """The rows of a stream that have the state of some keys, in ascending order."""
+        _, rows = self.index.found(wanted)
+        counts = self.current[rows] & ~self.index.gone[rows] & (self.index.streams[rows] == stream)
+        return np.sort(rows[counts])
 
     def taken(self, which: Numbers, read: ReadBlock) -> list[Kept]:
         """The state of some rows, which from now on is elsewhere."""
@@ -153,8 +180,18 @@ class Segment:
         return to_kept(self.rows(which, read))
 
 
+def together(parts: list[pa.Table]) -> pa.Table:
+    """Rows of several segments: some may lack the kernel's columns."""
+    return parts[0] if len(parts) == 1 else pa.concat_tables(parts, promote_options="default")
+
+
+def _some(rows: pa.Table, which: Numbers) -> pa.Table:
+    return rows if len(which) == rows.num_rows else rows.take(which)
+
+
 def to_kept(rows: pa.Table) -> list[Kept]:
-    return [Kept(*row) for row in zip(*(c.to_pylist() for c in rows.columns), strict=True)]
+    columns = (rows[name].to_pylist() for name in ROWS.names)
+    return [Kept(*row) for row in zip(*columns, strict=True)]
 
 
 def to_rows(kept: list[Kept | None]) -> pa.Table:

@@ -9,26 +9,48 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from cepheid.engines.network import Entry, Network
 from cepheid.engines.spark.segment import (
+    DIGEST,
     NEVER,
+    ROWS,
     Digests,
     Index,
     Mask,
     Numbers,
     ReadBlock,
     Segment,
-    digest,
     digests,
     joined,
     to_rows,
+    together,
 )
 from cepheid.matching.shelf import Shelf
 from cepheid.matching.snapshot import Kept
+
+
+class Columns(NamedTuple):
+    """State of some keys as the kernel left it."""
+
+    digests: Digests
+    rows: pa.Table
+
+
+NO_COLUMNS = Columns(np.array([], DIGEST), ROWS.empty_table())
+
+
+class ColumnState(NamedTuple):
+    """State of some keys as the kernel leaves it, in the order of their digests."""
+
+    digests: Digests
+    moments: Numbers
+    gone: Mask
+    rows: pa.Table
 
 
 @dataclass
@@ -46,17 +68,24 @@ class Writes:
 
 
 class Segments:
-    """The state of a network's keys that are not in memory. Its streams take it from here, key by key."""
+    """The state of keys that are not in memory. The reference matcher takes it from here key by key, the kernel in
+    columns of many keys: a key is either one's or the other's."""
 
     def __init__(self, streams: Iterable[str]) -> None:
-        self.streams = {name: at for at, name in enumerate(streams)}
+        names = list(streams)
+        self.streams = {name: at for at, name in enumerate(names)}  # the reference matcher's rows
+        self.columns = {name: at for at, name in enumerate(names, len(names))}  # the kernel's
         self.segments: list[Segment] = []  # the newest first
+        self.unsaved: list[Segment] = []  # newer than those, and not written yet
         self.read: ReadBlock = _no_store
         self.horizon = -NEVER  # so far time will come in this micro-batch
         self.out: set[Entry] = set()  # taken since the last commit
         self.warm: set[Entry] = set()  # written by the last commit, and still in memory
         # The next moment of each stream, or an earlier one of a key taken since; None: to be looked up.
         self.moments: list[int] | None = None
+
+    def _digests(self, entries: list[Entry]) -> Digests:
+        return digests([key for _, key in entries], [self.streams[name] for name, _ in entries])
 
     def __len__(self) -> int:
         """How many keys, those in memory among them."""
@@ -76,14 +105,16 @@ class Segments:
     # What is taken.
 
     def take(self, entry: Entry) -> Kept | None:
-        wanted = digest(entry)
-        for segment in self.segments:
+        (wanted,) = self._digests([entry])
+        for segment in self._all:
             row = segment.index.at(wanted)
             if row is not None:
                 break
         else:
             return None
         if segment.index.gone[row] or segment.passed_over[row]:
+            return None
+        if segment.index.streams[row] != self.streams[entry[0]]:
             return None
         (kept,) = self._taken(segment, np.array([row]), entry[0])
         return kept
@@ -100,11 +131,8 @@ class Segments:
 
     def _take_each(self, name: str, until: int | None) -> list[Kept]:
         found: list[Kept] = []
-        for segment in self.segments:
-            index = segment.index
-            wanted = segment.current & ~index.gone & (index.streams == self.streams[name])
-            wanted &= index.moments < until if until is not None else True
-            found += self._taken(segment, np.flatnonzero(wanted), name)
+        for segment in self._all:
+            found += self._taken(segment, segment.due(self.streams[name], until), name)
         self.moments = None
         return found
 
@@ -115,10 +143,66 @@ class Segments:
         self.out.update((name, kept.key) for kept in found)
         return found
 
+    # The kernel's keys.
+
+    def take_columns(self, name: str, wanted: Digests) -> Columns:
+        """The state of those among some keys that have any."""
+        return self._take_columns([(s, s.held(self.columns[name], wanted)) for s in self._all])
+
+    def take_columns_due(self, name: str, until: int | None) -> Columns:
+        """Of all whose moment is before `until`; None: of all."""
+        number = self.columns[name]
+        if until is not None and self._next(number) >= until:
+            return NO_COLUMNS
+        return self._take_columns([(s, s.due(number, until)) for s in self._all])
+
+    def _take_columns(self, places: list[tuple[Segment, Numbers]]) -> Columns:
+        places = [(segment, rows) for segment, rows in places if len(rows)]
+        if not places:
+            return NO_COLUMNS
+        self.moments = None
+        for segment, rows in places:
+            segment.passed_over[rows] = True
+        found = np.concatenate([segment.index.digests[rows] for segment, rows in places])
+        return Columns(found, together([segment.rows(rows, self.read) for segment, rows in places]))
+
+    def of_reference(self, name: str, wanted: Digests) -> Mask:
+        """Which of some keys are the reference matcher's, and not in its memory."""
+        found = np.zeros(len(wanted), np.bool_)
+        for segment in self._all:
+            rows = segment.held(self.streams[name], wanted)
+            if len(rows):
+                found |= np.isin(wanted, segment.index.digests[rows])
+        return found
+
+    def has_columns(self, name: str) -> bool:
+        return any(len(s.due(self.columns[name], None)) for s in self._all)
+
+    def digests_of(self, name: str, keys: list[str]) -> Digests:
+        return self._digests([(name, key) for key in keys])
+
+    def put_columns(self, name: str, state: ColumnState) -> None:
+        """What the kernel keeps from now on. Those that are gone leave marks."""
+        if not len(state.digests):
+            return
+        streams = np.full(len(state.digests), self.columns[name], np.int32)
+        index = Index(state.digests, np.where(state.gone, NEVER, state.moments), streams, state.gone)
+        _pass_over(index.digests, self._all)
+        self.unsaved.insert(0, Segment.of(0, index, state.rows))
+        self.moments = None
+
+    @property
+    def _all(self) -> list[Segment]:
+        return [*self.unsaved, *self.segments]
+
     # When something is due.
 
     def next_moment(self, name: str) -> int | None:
         found = self._next(self.streams[name])
+        return None if found == NEVER else found
+
+    def next_column_moment(self, name: str) -> int | None:
+        found = self._next(self.columns[name])
         return None if found == NEVER else found
 
     def _next(self, stream: int) -> int:
@@ -127,8 +211,8 @@ class Segments:
         return self.moments[stream]
 
     def _first_moments(self) -> list[int]:
-        first = np.full(len(self.streams), NEVER)
-        for segment in self.segments:
+        first = np.full(2 * len(self.streams), NEVER)
+        for segment in self._all:
             current = segment.current
             np.minimum.at(first, segment.index.streams[current], segment.index.moments[current])
         found: list[int] = first.tolist()
@@ -155,13 +239,14 @@ class Segments:
         """Those the last commit wrote: as long as they are in memory, nobody takes them from here."""
         if entries:
             newest = self.segments[0]
-            newest.passed_over[newest.index.found(digests(entries))[1]] = are
+            newest.passed_over[newest.index.found(self._digests(entries))[1]] = are
 
     def clear(self) -> Writes:
         """Nothing is kept any more."""
         writes = Writes()
         self._drop(self.segments, writes)
-        self.segments, self.warm, self.out, self.moments = [], set(), set(), None
+        self.segments, self.unsaved = [], []
+        self.warm, self.out, self.moments = set(), set(), None
         return writes
 
     def _written(self, changed: list[Entry], state: dict[Entry, Kept]) -> Writes:
@@ -174,7 +259,8 @@ class Segments:
         gone = [s for s in self.segments if s.passed_over.all()]
         self._drop([s for s in self.segments if s in merged or s in gone], writes)
         rest = [s for s in self.segments if s not in merged and s not in gone]
-        index, rows = _together([(index, rows), *(self._still_counting(s) for s in merged)])
+        if merged:
+            index, rows = _in_order([(index, rows), *(self._still_counting(s) for s in merged)])
         index, rows = _without_idle_marks(index, rows, rest)
         self.segments = rest
         if len(index):
@@ -183,18 +269,23 @@ class Segments:
 
     def _own(self, changed: list[Entry], state: dict[Entry, Kept]) -> tuple[Index, pa.Table]:
         """What changed, as rows; a key that is gone leaves a mark if it was written before."""
-        own = digests(changed)
-        before = _pass_over(own, self.segments)
+        parts = [self._still_counting(segment) for segment in self.unsaved]
+        parts += [self._of_reference(changed, state)] if changed or not parts else []
+        self.unsaved = []
+        index, rows = parts[0] if len(parts) == 1 else _alive_first(parts)
+        before = _pass_over(index.digests, self.segments)
+        return _only(index, rows, before | ~index.gone)
+
+    def _of_reference(self, changed: list[Entry], state: dict[Entry, Kept]) -> tuple[Index, pa.Table]:
         kept = [state.get(entry) for entry in changed]
-        gone = np.array([k is None for k in kept], np.bool_)
         index = Index(
-            own,
+            self._digests(changed),
             np.array([NEVER if k is None or k.moment is None else k.moment for k in kept], np.int64),
             np.array([self.streams[name] for name, _ in changed], np.int32),
-            gone,
+            np.array([k is None for k in kept], np.bool_),
         )
-        which = np.flatnonzero(before | ~gone)
-        return index.rows(which), to_rows([kept[i] for i in which])
+        index, order = index.ordered()
+        return index, to_rows([kept[i] for i in order])
 
     def _not_much_bigger(self, size: int) -> list[Segment]:
         """The newest segments, as long as each is at most twice what is written anyway."""
@@ -230,7 +321,7 @@ class StreamShelf:
     name: str
 
     def __bool__(self) -> bool:
-        return bool(self.segments.segments)
+        return bool(self.segments.segments or self.segments.unsaved)
 
     def take(self, key: str) -> Kept | None:
         return self.segments.take((self.name, key))
@@ -255,9 +346,19 @@ def _pass_over(changed: Digests, segments: list[Segment]) -> Mask:
     return held
 
 
-def _together(parts: list[tuple[Index, pa.Table]]) -> tuple[Index, pa.Table]:
+def _in_order(parts: list[tuple[Index, pa.Table]]) -> tuple[Index, pa.Table]:
     index, order = joined([index for index, _ in parts]).ordered()
-    return index, pa.concat_tables([rows for _, rows in parts]).take(order).combine_chunks()
+    return index, together([rows for _, rows in parts]).take(order).combine_chunks()
+
+
+def _alive_first(parts: list[tuple[Index, pa.Table]]) -> tuple[Index, pa.Table]:
+    """A key that went from one matcher to the other in one micro-batch is gone in one part, alive in the other."""
+    both = joined([index for index, _ in parts])
+    order = np.lexsort((both.gone, both.digests))
+    first = np.ones(len(order), np.bool_)
+    first[1:] = both.digests[order[1:]] != both.digests[order[:-1]]
+    order = order[first]
+    return both.rows(order), together([rows for _, rows in parts]).take(order).combine_chunks()
 
 
 def _without_idle_marks(index: Index, rows: pa.Table, older: list[Segment]) -> tuple[Index, pa.Table]:
@@ -265,7 +366,11 @@ def _without_idle_marks(index: Index, rows: pa.Table, older: list[Segment]) -> t
     needed = ~index.gone
     for segment in older:
         needed |= segment.index.found(index.digests)[0]
-    return (index, rows) if needed.all() else (index.rows(needed), rows.filter(pa.array(needed)))
+    return _only(index, rows, needed)
+
+
+def _only(index: Index, rows: pa.Table, which: Mask) -> tuple[Index, pa.Table]:
+    return (index, rows) if which.all() else (index.rows(which), rows.filter(pa.array(which)))
 
 
 def _no_store(segment: int, block: int) -> bytes:

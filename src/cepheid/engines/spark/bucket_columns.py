@@ -1,0 +1,279 @@
+"""The matchers of one bucket through the kernel: all keys that have something to do, in one call.
+
+A key the kernel gives up on, or that has a late event, is the reference matcher's as long as it has anything open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engines.network import events_for
+from cepheid.engines.program import PlannedStream
+from cepheid.engines.session import Found
+from cepheid.engines.spark.bucket_matching import ByReference
+from cepheid.engines.spark.kernel_choice import streams_for_kernel
+from cepheid.engines.spark.kernel_rows import KernelRows
+from cepheid.engines.spark.kernel_state import KernelState, no_state, read_state, written_state
+from cepheid.engines.spark.keyed_rows import KeyedRows, KeyReader
+from cepheid.engines.spark.layout import LETTER, TIME
+from cepheid.engines.spark.reading import events_of
+from cepheid.engines.spark.segment import Digests, Mask, of_stream
+from cepheid.engines.spark.segments import Columns, ColumnState, Segments
+from cepheid.engines.spark.work import Work
+from cepheid.matching.compiled.compiled_plan import Answers, Keys
+from cepheid.matching.compiled.kernel.entrance import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH, V_LOOK
+from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.ready import is_ready
+from cepheid.matching.compiled.revive import revive
+from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.matching.found import Findings
+from cepheid.matching.partition import Partition
+from cepheid.matching.reference import ReferenceMatcher
+from cepheid.matching.values import dump
+from cepheid.pattern.event import Event
+
+_MANY = 1000  # rows: for so many the compilation is worth waiting for
+# What can be compiled once is, for all buckets of a query that this worker has.
+_COMPILED: dict[tuple[Any, ...], KernelRows | None] = {}
+
+
+class ByKernel(ByReference):
+    def __init__(self, work: Work, segments: Segments, identity: str) -> None:
+        super().__init__(work, segments)
+        self.identity = (identity, str(work.program))
+        self.readers: dict[bool, KeyReader] = {}
+        mine = streams_for_kernel(work)
+        self.streams = [StreamColumns(self, work.program[name]) for name in mine]
+        self.others = [s.name for s in work.program if s.name not in mine]
+        self.batches: list[pa.RecordBatch] = []
+        self.on = is_ready()
+
+    def reader(self, planned: PlannedStream) -> KeyReader:
+        """Streams of a unit have one key, but may take values for equal differently."""
+        plan = planned.plan
+        if plan.inferred_key not in self.readers:
+            self.readers[plan.inferred_key] = KeyReader(plan, self.work.layout)
+        return self.readers[plan.inferred_key]
+
+    def on_rows(self, rows: pa.Table | None, watermark: int | None) -> list[Found]:
+        count = 0 if rows is None else rows.num_rows
+        self.on = self.on or count >= _MANY or self._have_state()
+        if not self.on:
+            return super().on_rows(rows, watermark)
+        moments = [watermark] if watermark is not None else []
+        if rows is None or not count:
+            return self._on_time(max(moments)) if moments else []
+        time = max([pc.max(rows[TIME]).as_py(), *moments])
+        rows = _own_columns(rows)
+        keyed = {known: reader.keyed(rows) for known, reader in self._readers().items()}
+        found = {c.name: c.step(keyed[c.plan.inferred_key], time) for c in self.streams}
+        events = self.events(rows) if self.others else []
+        return self.work.found(found | self._by_others(events, time))
+
+    def _on_time(self, time: int) -> list[Found]:
+        found = {c.name: c.on_time(time) for c in self.streams}
+        return self.work.found(found | self._by_others([], time))
+
+    def _readers(self) -> dict[bool, KeyReader]:
+        for stream in self.streams:
+            self.reader(stream.planned)
+        return self.readers
+
+    def _have_state(self) -> bool:
+        return any(self.segments.has_columns(c.name) for c in self.streams)
+
+    def _by_others(self, events: list[Event], time: int) -> dict[str, Findings]:
+        """Streams the kernel cannot take."""
+        return {name: self.by_reference(name, events, time) for name in self.others}
+
+    def by_reference(self, name: str, events: list[Event], time: int) -> Findings:
+        matcher = self.network.matchers[name]
+        return matcher.on_batch(events_for(self.work.program[name], events)) + matcher.on_time(time)
+
+    def on_late(self, event: Event) -> list[Found]:
+        for stream in self.streams:
+            stream.hand_over(event)
+        return super().on_late(event)
+
+    def on_end(self, time: int) -> list[Found]:
+        found = self.work.found({c.name: c.end(time) for c in self.streams})
+        return found + super().on_end(time)
+
+    def next_look(self) -> int | None:
+        moments = [self.segments.next_column_moment(c.name) for c in self.streams] + [super().next_look()]
+        return min((m for m in moments if m is not None), default=None)
+
+    def take_batches(self) -> list[pa.RecordBatch]:
+        batches, self.batches = self.batches, []
+        return batches
+
+
+class StreamColumns:
+    """One stream of a bucket."""
+
+    def __init__(self, matching: ByKernel, planned: PlannedStream) -> None:
+        self.matching, self.planned, self.plan, self.name = matching, planned, planned.plan, planned.name
+        self.work, self.segments = matching.work, matching.segments
+        self.number = self.segments.streams[self.name]
+
+    @property
+    def reference(self) -> ReferenceMatcher:
+        matcher = self.matching.network.matchers[self.name]
+        assert isinstance(matcher, ReferenceMatcher)
+        return matcher
+
+    # What happens.
+
+    def step(self, keyed: KeyedRows, time: int) -> Findings:
+        """New rows of some keys, and time for those that are due."""
+        rows = self._compiled(keyed.table.schema)
+        if rows is None:
+            return self.matching.by_reference(self.name, self.matching.events(keyed.table), time)
+        digests = of_stream(keyed.digests, self.number)
+        others = self._of_reference(digests)
+        found = self._by_kernel(rows, keyed.of(~others), digests[~others], time)
+        events = self.matching.events(keyed.of(others).table) if others.any() else []
+        return found + self.matching.by_reference(self.name, events, time)
+
+    def on_time(self, time: int) -> Findings:
+        found = self._by_state(self.segments.take_columns_due(self.name, time), time, ends=False)
+        return found + self.reference.on_time(time)
+
+    def end(self, time: int) -> Findings:
+        """Of the kernel's keys; the reference matcher ends with its network."""
+        return self._by_state(self.segments.take_columns_due(self.name, None), time, ends=True)
+
+    def _by_state(self, taken: Columns, time: int, ends: bool) -> Findings:
+        """Time for keys without any row."""
+        if not len(taken.digests):
+            return Findings()
+        digests, state = _state(taken)
+        schema = state.events.schema
+        none = KeyedRows(schema.empty_table(), digests, np.zeros(len(digests) + 1, np.int64))
+        return self._matched(self._that_left(state), none, digests, state, time, ends)
+
+    def hand_over(self, event: Event) -> None:
+        """A late event is the reference matcher's, and so is its key from now on."""
+        if not self.plan.sees_all_events and event.type not in self.plan.event_types:
+            return
+        digest = of_stream(self.matching.reader(self.planned).digest(event), self.number)
+        taken = self.segments.take_columns(self.name, digest)
+        if len(taken.digests):
+            _, state = _state(taken)
+            rows = self._that_left(state)
+            self._adopt(rows, state, 0, rows.values(event))
+
+    def _by_kernel(self, rows: KernelRows, keyed: KeyedRows, digests: Digests, time: int) -> Findings:
+        taken = self.segments.take_columns(self.name, digests)
+        due = self.segments.take_columns_due(self.name, time)
+        both = _both(taken, due)
+        if not len(both.digests):
+            state = no_state(len(digests), keyed.table.schema)
+            return self._matched(rows, keyed, digests, state, time, ends=False)
+        every = np.union1d(digests, both.digests)
+        order = np.argsort(both.digests)
+        which = np.searchsorted(every, both.digests[order])
+        state = read_state(both.rows.take(order), which, len(every))
+        return self._matched(rows, _spread(keyed, digests, every), every, state, time, ends=False)
+
+    def _matched(
+        self, rows: KernelRows, keyed: KeyedRows, digests: Digests, state: KernelState, time: int, ends: bool
+    ) -> Findings:
+        if not len(digests):
+            return Findings()
+        kept = state.events.num_rows
+        table = pa.concat_tables([state.events, keyed.table]).combine_chunks() if kept else keyed.table
+        keys = np.zeros((len(digests) + 1, KEY_WIDTH), np.int64)
+        keys[:, K_ROWS] = keyed.offsets + kept
+        keys[:, K_WORDS], keys[:, K_EVENTS] = state.word_offsets, state.event_offsets
+        answers = rows.kernel.match(rows.events(table), Keys(keys, state.words), time, ends)
+        found, batch = rows.found(table, answers)
+        self.matching.batches += [batch] if batch is not None else []
+        left = np.zeros(len(digests), np.bool_)
+        left[answers.left] = True
+        if not ends:
+            self._keep(answers, table, digests, left)
+        return found + self._give_up(rows, keyed, state, left, time)
+
+    def _keep(self, answers: Answers, table: pa.Table, digests: Digests, left: Mask) -> None:
+        moments = answers.saved[:-1, V_LOOK].copy()
+        gone = (moments == -NEVER) | left
+        kept = ColumnState(digests, moments, gone, written_state(answers, table, gone))
+        self.segments.put_columns(self.name, kept)
+
+    def _give_up(
+        self, rows: KernelRows, keyed: KeyedRows, state: KernelState, left: Mask, time: int
+    ) -> Findings:
+        """Keys for the reference matcher, from where they were."""
+        if not left.any():
+            return Findings()
+        table = keyed.of(left).table
+        for key in np.flatnonzero(left).tolist():
+            _, events = state.of(key)
+            own = keyed.table.slice(keyed.offsets[key], keyed.offsets[key + 1] - keyed.offsets[key])
+            (event,) = events_of(pa.concat_tables([events, own]).slice(0, 1), self.work.layout)
+            self._adopt(rows, state, key, rows.values(event))
+        return self.matching.by_reference(self.name, self.matching.events(table), time)
+
+    def _adopt(self, rows: KernelRows, state: KernelState, key: int, values: tuple[Any, ...]) -> None:
+        words, own = state.of(key)
+        events = events_of(own, self.work.layout)
+
+        def fill(partition: Partition) -> None:
+            if len(words):
+                revive(partition, rows.compiled.tables, words, events)
+
+        self.reference.adopt(values, fill)
+
+    # What is known of it.
+
+    def _of_reference(self, digests: Digests) -> Mask:
+        """Keys that the reference matcher has, in memory or in segments."""
+        found = self.segments.of_reference(self.name, digests)
+        if self.reference.partitions:
+            texts = [dump(key) for key in self.reference.partitions]
+            found |= np.isin(digests, self.segments.digests_of(self.name, texts))
+        return found
+
+    def _compiled(self, schema: pa.Schema) -> KernelRows | None:
+        """None where the kernel cannot take the types of the columns."""
+        place = (self.matching.identity, self.name, schema)
+        if place not in _COMPILED:
+            try:
+                _COMPILED[place] = KernelRows(self.work, self.planned, schema)
+            except Unsupported:
+                _COMPILED[place] = None
+        return _COMPILED[place]
+
+    def _that_left(self, state: KernelState) -> KernelRows:
+        rows = self._compiled(state.events.schema)
+        assert rows is not None, "the kernel has left state"
+        return rows
+
+
+def _state(taken: Columns) -> tuple[Digests, KernelState]:
+    order = np.argsort(taken.digests)
+    return taken.digests[order], read_state(taken.rows.take(order), np.arange(len(order)), len(order))
+
+
+def _own_columns(rows: pa.Table) -> pa.Table:
+    """Without what only an arrival needs, and with nothing said of nulls: as rows that were kept."""
+    names = [name for name in rows.column_names if name != LETTER]
+    return pa.table([rows[name] for name in names], names)
+
+
+def _both(one: Columns, other: Columns) -> Columns:
+    if not len(one.digests) or not len(other.digests):
+        return one if len(one.digests) else other
+    return Columns(np.concatenate([one.digests, other.digests]), pa.concat_tables([one.rows, other.rows]))
+
+
+def _spread(keyed: KeyedRows, digests: Digests, every: Digests) -> KeyedRows:
+    """The same rows among more keys."""
+    sizes = np.zeros(len(every) + 1, np.int64)
+    sizes[np.searchsorted(every, digests) + 1] = np.diff(keyed.offsets)
+    return KeyedRows(keyed.table, every, np.cumsum(sizes))

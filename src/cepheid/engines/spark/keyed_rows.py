@@ -1,0 +1,122 @@
+"""Prepared rows brought together by key, in the order of the keys' digests."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engines.local.events import plain
+from cepheid.engines.spark.layout import Layout
+from cepheid.engines.spark.reading import events_of
+from cepheid.engines.spark.segment import DIGEST, Digests, Mask, Numbers, key_digest
+from cepheid.engines.spark.total_order import places
+from cepheid.matching.evaluate import compile_value
+from cepheid.matching.keys import lookup_key
+from cepheid.matching.moment import Moment
+from cepheid.matching.values import dump
+from cepheid.pattern.event import Event
+from cepheid.pattern.expr import Field
+from cepheid.pattern.values import clean
+from cepheid.plan.plan import Plan
+
+_REMEMBERED = 1 << 18  # keys
+
+
+class KeyedRows(NamedTuple):
+    table: pa.Table  # rows of a key lie together, in total order
+    digests: Digests  # of the keys, ascending
+    offsets: Numbers  # where the rows of each key begin, and the last one's end
+
+    def of(self, which: Mask) -> KeyedRows:
+        """Some of the keys."""
+        if which.all():
+            return self
+        sizes = np.diff(self.offsets)
+        rows = pa.array(np.repeat(which, sizes))
+        return KeyedRows(
+            self.table.filter(rows), self.digests[which], np.concatenate([[0], np.cumsum(sizes[which])])
+        )
+
+
+class KeyReader:
+    """Finds the keys of rows. What a key is called is worked out once for each; the digests are remembered."""
+
+    def __init__(self, plan: Plan, layout: Layout) -> None:
+        self.plan, self.layout = plan, layout
+        self.key_of = [compile_value(e) for e in plan.key]
+        self.known: dict[Any, bytes] = {}
+        columns = dict(zip(layout.fields, layout.field_names(), strict=True))
+        fields = [e.path[0] for e in plan.key if isinstance(e, Field) and len(e.path) == 1]
+        plain_fields = bool(fields) and len(fields) == len(plan.key) and all(name in columns for name in fields)
+        self.own = [columns[name] for name in fields] if plain_fields else None
+
+    def keyed(self, rows: pa.Table) -> KeyedRows:
+        if not rows.num_rows:
+            return KeyedRows(rows, np.array([], DIGEST), np.zeros(1, np.int64))
+        numbers, firsts = _numbered(rows, self.layout)
+        # Two values may be one key: what is the same digest is the same key.
+        digests, number_of = np.unique(self._digests(rows.take(firsts)), return_inverse=True)
+        numbers = number_of[numbers]
+        order = places(rows, self.layout)
+        order = order[np.argsort(_narrow(numbers[order], len(digests)), kind="stable")]
+        counts = np.bincount(numbers, minlength=len(digests))
+        return KeyedRows(rows.take(order).combine_chunks(), digests, np.concatenate([[0], np.cumsum(counts)]))
+
+    def digest(self, event: Event) -> Digests:
+        """Of the key of one event."""
+        return np.array([self._digest(self._values(event))], DIGEST)
+
+    def _digests(self, rows: pa.Table) -> Digests:
+        if self.own is None:
+            return np.array([self._digest(self._values(e)) for e in events_of(rows, self.layout)], DIGEST)
+        columns = [rows[name].to_pylist() for name in self.own]
+        known = self.known
+        raw: list[Any] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        found = [known.get(key) for key in raw]
+        if None in found:
+            if len(known) > _REMEMBERED:
+                known.clear()
+            values = zip(*columns, strict=True)
+            found = [
+                self._new(key, own) if d is None else d
+                for d, key, own in zip(found, raw, values, strict=True)
+            ]
+        return np.array(found, DIGEST)
+
+    def _new(self, raw: Any, own: tuple[Any, ...]) -> bytes:
+        found = self.known[raw] = self._digest(tuple(clean(plain(v)) for v in own))
+        return found
+
+    def _digest(self, values: tuple[Any, ...]) -> bytes:
+        return key_digest(dump(lookup_key(values, self.plan.inferred_key)))
+
+    def _values(self, event: Event) -> tuple[Any, ...]:
+        moment = Moment(event, {})
+        return tuple(value(moment) for value in self.key_of)
+
+
+def _numbered(rows: pa.Table, layout: Layout) -> tuple[Numbers, Numbers]:
+    """A number for each row that tells its key, and the first row of each number."""
+    numbers: Numbers = np.zeros(rows.num_rows, np.int64)
+    count = 1
+    for name in layout.key_names():
+        encoded = pc.dictionary_encode(rows[name].combine_chunks(), null_encoding="encode")
+        if isinstance(encoded, pa.ChunkedArray):
+            encoded = encoded.combine_chunks()
+        own = encoded.indices.to_numpy().astype(np.int64)
+        if count > 1:
+            _, numbers = np.unique(numbers * len(encoded.dictionary) + own, return_inverse=True)
+            count = int(numbers.max()) + 1
+        else:
+            numbers, count = own, len(encoded.dictionary)
+    firsts = np.empty(count, np.int64)
+    firsts[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
+    return numbers, firsts
+
+
+def _narrow(numbers: Numbers, count: int) -> Any:
+    """Small numbers in few bits: they are sorted by their digits."""
+    return numbers.astype(np.uint16) if count <= 1 << 16 else numbers

@@ -1,0 +1,121 @@
+"""State words as bytes: most of them are small, or a moment near the key's last event.
+
+A word is one byte if it is small, else a code that says how many bytes follow and whether they are the word or its
+distance from the key's last moment.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from cepheid.matching.compiled.kernel.state import S_NOW
+from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.tables import Table
+
+Bytes = npt.NDArray[np.uint8]
+
+_LOW = 8  # the least small word is -8
+_SMALL = 232  # codes below stand for small words
+_NEVER, _LONG_AGO = 232, 233
+_NEAR = 233  # + how many bytes of distance follow
+_FAR = 241  # + how many bytes of the word follow
+_LONGEST = 9  # bytes of a word
+
+
+class Packed(NamedTuple):
+    body: Bytes
+    offsets: Table  # where each key begins, and the last one's end
+
+
+class Words(NamedTuple):
+    words: Table
+    offsets: Table
+
+
+def pack(words: Table, offsets: Table) -> Packed:
+    body = np.empty(_LONGEST * len(words), np.uint8)
+    ends = np.zeros(len(offsets), np.int64)
+    size = _pack(words, offsets, body, ends)
+    return Packed(body[:size].copy(), ends)
+
+
+def unpack(body: Bytes, offsets: Table) -> Words:
+    """The other way round: `offsets` say where each key's bytes begin."""
+    ends = np.zeros(len(offsets), np.int64)
+    _count(body, offsets, ends)
+    words = np.empty(ends[-1], np.int64)
+    _unpack(body, offsets, words, ends)
+    return Words(words, ends)
+
+
+@njit(cache=True)
+def _pack(words, offsets, body, ends):  # type: ignore[no-untyped-def]
+    at = 0
+    for key in range(len(offsets) - 1):
+        first = offsets[key]
+        for i in range(first, offsets[key + 1]):
+            word = words[i]
+            if -_LOW <= word < _SMALL - _LOW:
+                body[at] = word + _LOW
+                at += 1
+            elif word == NEVER or word == -NEVER:
+                body[at] = _NEVER if word == NEVER else _LONG_AGO
+                at += 1
+            else:
+                near = word - words[first + S_NOW] if i > first + S_NOW else word
+                near = (near << 1) ^ (near >> 63)
+                far = (word << 1) ^ (word >> 63)
+                code = _FAR
+                number = np.uint64(far)
+                if np.uint64(near) < number:
+                    code, number = _NEAR, np.uint64(near)
+                place = at
+                at += 1
+                while number > 0 or at == place + 1:  # at least one byte: the codes begin there
+                    body[at] = np.uint8(number & np.uint64(255))
+                    number >>= np.uint64(8)
+                    at += 1
+                body[place] = code + (at - place - 1)
+        ends[key + 1] = at
+    return at
+
+
+@njit(cache=True)
+def _length(code):  # type: ignore[no-untyped-def]
+    """How many bytes a word with this code has, the code included."""
+    if code <= _LONG_AGO:
+        return 1
+    return 1 + code - (_FAR if code > _FAR else _NEAR)
+
+
+@njit(cache=True)
+def _count(body, offsets, ends):  # type: ignore[no-untyped-def]
+    for key in range(len(offsets) - 1):
+        at, count = offsets[key], 0
+        while at < offsets[key + 1]:
+            at += _length(np.int64(body[at]))
+            count += 1
+        ends[key + 1] = ends[key] + count
+
+
+@njit(cache=True)
+def _unpack(body, offsets, words, ends):  # type: ignore[no-untyped-def]
+    for key in range(len(offsets) - 1):
+        at, first = offsets[key], ends[key]
+        for i in range(first, ends[key + 1]):
+            code = np.int64(body[at])
+            if code < _SMALL:
+                words[i] = code - _LOW
+            elif code <= _LONG_AGO:
+                words[i] = NEVER if code == _NEVER else -NEVER
+            else:
+                number = np.uint64(0)
+                for j in range(_length(code) - 1, 0, -1):
+                    number = (number << np.uint64(8)) | np.uint64(body[at + j])
+                word = np.int64(number >> np.uint64(1)) ^ -np.int64(number & np.uint64(1))
+                words[i] = word if code > _FAR else word + words[first + S_NOW]
+            at += _length(code)
