@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,6 +22,7 @@ from cepheid.matching.compiled.columns import Events, to_events
 from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel
 from cepheid.matching.compiled.findings import FindingsReader
 from cepheid.matching.compiled.kernel.emission import EVENT_ROW, MATCH, OUT_FIRST, OUT_KEY, OUT_KIND
+from cepheid.matching.compiled.key_words import KeyWords
 from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
 from cepheid.matching.compiled.tables import Table
 from cepheid.matching.compiled.unsupported import Unsupported
@@ -54,6 +56,7 @@ class KernelRows:
         self.compiled = CompiledPlan.of(planned.plan, event_type(schema, work.layout))
         self.kernel = Kernel(self.compiled)
         self.planned, self.name = planned, planned.name
+        self.words = KeyWords(planned.plan.inferred_key)
         self.key_of = [compile_value(e) for e in planned.plan.key]
         numbers = {test: i for i, test in enumerate(work.answered.tests)}
         self.bits = [numbers[test] for test in tests_of(planned.plan)]
@@ -109,7 +112,7 @@ class KernelRows:
         if not len(matches) or kinds is None or not self._in_columns(fields):
             return self._as_objects(table, answers), None
         others = replace(answers, rows=answers.rows[answers.rows[:, OUT_KIND] != MATCH])
-        columns = MatchColumns(self.plan, answers, matches, fields, times_of(table), self._key_at(fields))
+        columns = MatchColumns(self.plan, answers, matches, fields, times_of(table), self._words(table))
         outputs = {o.name: o.expr for o in self.planned.stream.outputs or ()}
         found = {name: columns.column(outputs[name], kind) for name, kind in kinds.items()}
         return self._as_objects(table, others), self.work.answer.matches(self.name, found, len(matches))
@@ -126,13 +129,21 @@ class KernelRows:
             return False
         return are_columns([o.expr for o in outputs], self.plan, fields.schema)
 
-    def _key_at(self, fields: pa.Table) -> Callable[[int], tuple[Any, ...]]:
-        """The values of the key of a row."""
-        names = [part.path[0] for part in self.plan.key if isinstance(part, Field) and len(part.path) == 1]
-        if len(names) < len(self.plan.key):
-            return lambda row: self.values(Event("", 0, _row(fields, row)))
-        columns = [fields[name] for name in names]
-        return lambda row: tuple(clean(plain(column[row].as_py())) for column in columns)
+    def _words(self, table: pa.Table) -> Callable[[Table], npt.NDArray[np.uint64]]:
+        """The numbers that stand for the keys of rows."""
+        names = dict(zip(self.layout.fields, self.layout.field_names(), strict=True))
+        fields = [e.path[0] for e in self.plan.key if isinstance(e, Field) and len(e.path) == 1]
+        if not fields or len(fields) < len(self.plan.key) or not all(name in names for name in fields):
+            return lambda rows: self.words.of(
+                self.values(e) for e in events_of(table.take(rows), self.layout)
+            )
+        own = table.select([names[name] for name in fields])
+
+        def words(rows: Table) -> npt.NDArray[np.uint64]:
+            columns = [column.to_pylist() for column in own.take(rows).columns]
+            return self.words.of(tuple(map(_value, key)) for key in zip(*columns, strict=True))
+
+        return words
 
     def _as_objects(self, table: pa.Table, answers: Answers) -> Findings:
         if not len(answers.rows):
@@ -170,5 +181,5 @@ def times_of(table: pa.Table) -> Table:
     return found
 
 
-def _row(table: pa.Table, row: int) -> dict[str, Any]:
-    return {name: plain(table[name][row].as_py()) for name in table.column_names}
+def _value(value: Any) -> Any:
+    return value if type(value) is str else clean(plain(value))

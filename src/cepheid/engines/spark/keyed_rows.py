@@ -50,7 +50,9 @@ class KeyReader:
         self.known: dict[Any, bytes] = {}
         columns = dict(zip(layout.fields, layout.field_names(), strict=True))
         fields = [e.path[0] for e in plan.key if isinstance(e, Field) and len(e.path) == 1]
-        plain_fields = bool(fields) and len(fields) == len(plan.key) and all(name in columns for name in fields)
+        plain_fields = (
+            bool(fields) and len(fields) == len(plan.key) and all(name in columns for name in fields)
+        )
         self.own = [columns[name] for name in fields] if plain_fields else None
 
     def keyed(self, rows: pa.Table) -> KeyedRows:

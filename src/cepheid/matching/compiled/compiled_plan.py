@@ -99,11 +99,12 @@ class Kernel:
     def __init__(self, plan: CompiledPlan) -> None:
         self.plan = plan
         self.runs, self.nodes = 64, 1024
+        self.words_a_key = 64  # room for what is saved of a key; what was needed once will be needed again
         self.space = new_space(plan.tables, self.runs, self.nodes)
         self.kind = (ALL, ONE_WAY, AGAIN)[plan.tables[KIND]]
 
     def match(self, events: Events, keys: Keys, time: int, ends: bool) -> Answers:
-        room = _Room.of(len(keys.table), ends)
+        room = _Room.of(len(keys.table), 0 if ends else self.words_a_key)
         left: list[int] = []
         at, count = 0, len(keys.table) - 1
         self.space[N_OUT] = self.space[N_OUT_EVENTS] = 0
@@ -138,6 +139,7 @@ class Kernel:
             room.out, room.out_events = _doubled(room.out), _doubled(room.out_events)
         elif status == FULL_SAVED:
             room.saved_words, room.saved_rows = _doubled(room.saved_words), _doubled(room.saved_rows)
+            self.words_a_key = len(room.saved_words) // len(room.saved) + 1
         return bool(status in (FULL, FULL_OUT, FULL_SAVED))
 
     def _point(self, events: Events, room: _Room) -> None:
@@ -170,9 +172,9 @@ class _Room:
     saved_rows: Table
 
     @classmethod
-    def of(cls, keys: int, ends: bool) -> _Room:
+    def of(cls, keys: int, words_a_key: int) -> _Room:
         out = np.empty((max(1024, keys), OUT_WIDTH), np.int64)
-        words = 0 if ends else max(1024, 64 * keys)
+        words = max(1024, words_a_key * keys) if words_a_key else 0
         return cls(
             out,
             np.empty((4 * len(out), EVENT_WIDTH), np.int64),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,8 +26,7 @@ from cepheid.matching.compiled.kernel.emission import (
 )
 from cepheid.matching.compiled.match_ids import match_lanes
 from cepheid.matching.compiled.tables import Table, aliases_of
-from cepheid.matching.ids import key_text, text_word
-from cepheid.matching.keys import lookup_key
+from cepheid.matching.ids import text_word
 from cepheid.pattern.expr import Call, Element, Expr, Field, Key, Length, Literal
 from cepheid.plan.plan import Plan
 
@@ -77,10 +77,10 @@ class MatchColumns:
         which: Table,
         fields: pa.Table,
         times: Table,
-        key: Callable[[int], tuple[Any, ...]],
+        words: Callable[[Table], npt.NDArray[np.uint64]],
     ) -> None:
-        """`which` are the rows of the answers that are matches; `key` gives a key's values by one of its rows."""
-        self.plan, self.fields, self.times, self.key = plan, fields, times, key
+        """`which` are the rows of the answers that are matches; `words` stand for the keys of some rows."""
+        self.plan, self.fields, self.times, self.words = plan, fields, times, words
         self.rows = answers.rows[which]
         self.counts = self.rows[:, OUT_EVENTS]
         # The events of these matches, one after the other, and which match each belongs to.
@@ -160,13 +160,9 @@ class MatchColumns:
 
     def _key_words(self) -> Any:
         """The number that stands for each match's key."""
-        keys, first = np.unique(self.rows[:, OUT_KEY], return_index=True)
+        _, first, match_of = np.unique(self.rows[:, OUT_KEY], return_index=True, return_inverse=True)
         begins = np.cumsum(self.counts) - self.counts
-        words = {}
-        for key, at in zip(keys.tolist(), first.tolist(), strict=True):
-            values = self.key(int(self.events[begins[at], EVENT_ROW]))
-            words[key] = text_word(key_text(lookup_key(values, self.plan.inferred_key)))
-        return np.array([words[k] for k in self.rows[:, OUT_KEY].tolist()], np.uint64)
+        return self.words(self.events[begins[first], EVENT_ROW])[match_of]
 
 
 def _timestamps(times: Table) -> pa.Array:

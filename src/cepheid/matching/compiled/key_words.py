@@ -1,0 +1,44 @@
+"""The numbers that stand for keys in match ids, for many keys at once. Those seen lately are remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cepheid.matching.ids import key_text, text_word
+from cepheid.matching.keys import lookup_key
+
+_REMEMBERED = 1 << 18  # keys
+
+
+class KeyWords:
+    """
+    >>> words = KeyWords(inferred=False)
+    >>> words.of([("ann",), (7,)]).tolist() == [text_word("sann"), text_word("d7")]
+    True
+    """
+
+    def __init__(self, inferred: bool) -> None:
+        self.inferred = inferred
+        self.known: dict[str, int] = {}
+
+    def of(self, keys: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.uint64]:
+        return np.array([self._word(key) for key in keys], np.uint64)
+
+    def _word(self, key: tuple[Any, ...]) -> int:
+        if len(key) == 1 and type(key[0]) is str:  # by far the most
+            return self._of_text(key[0])
+        return text_word(key_text(lookup_key(key, self.inferred)))
+
+    def _of_text(self, text: str) -> int:
+        found = self.known.get(text)
+        if found is None:
+            if len(self.known) >= _REMEMBERED:
+                self.known.clear()
+            digest = blake2b(b"s" + text.encode(), digest_size=8).digest()
+            found = self.known[text] = int.from_bytes(digest, "little")
+        return found
