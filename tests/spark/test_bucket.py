@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from cepheid.engines.local.events import Columns
 from cepheid.engines.program import Program, compile
 from cepheid.engines.session import Found, Session, limits_of
+from cepheid.engines.spark import bucket_columns
 from cepheid.engines.spark.bucket import STATE_VERSION, Bucket, read_head
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
 from cepheid.engines.spark.output import Answer, Payload
@@ -208,6 +209,12 @@ def prepared(program: Program, lateness: Lateness, order: tuple[str, ...] = ()) 
     answer = Answer(tuple(Payload(kind, name, ()) for kind, name in kinds))
     work = Work(program, Answered(tests, tuple(() for _ in tests)), layout, answer, lateness.threshold)
     return Prepared(StreamWork(work, 3 if unit.key else 1, lateness, "here"))
+
+
+@pytest.fixture(autouse=True)
+def _kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few rows would not wait for it to be compiled."""
+    monkeypatch.setattr(bucket_columns, "is_ready", lambda: True)
 
 
 # --- a query of Spark, played ---------------------------------------------------------------------------------
@@ -444,6 +451,15 @@ PROGRAMS = {
     "next match of a key": "A as a -> B+ as b -> C as c .stnm() .partition_by(k)",
     "every of a key": "every (A as a -> NOT X -> B as b) .partition_by(k) .within(3s)",
     "counted": "A as a -> B+ as b -> C as c .subsets() .partition_by(k) .emit(k: a.k, n: count_matches())",
+    "two streams of a key": """
+        stream Rises = A as a -> B[v > a.v] as b .within(3s) .partition_by(k)
+        stream Alone = A as a -> NOT C within 2s .partition_by(k)
+    """,
+    "two streams of a key, one of them counted": """
+        stream Pairs = A as a -> B+ as b .stnm() .partition_by(k)
+        stream Ways = A as a -> B+ as b -> C as c .subsets() .partition_by(k) .emit(k: a.k, n: count_matches())
+    """,
+    "more than 64 bits": "A as a -> B[v * 4611686018427387904 > a.v] as b -> C as c .within(4s) .partition_by(k)",
     "fed by the same key": """
         stream Pairs = A as a -> B as b .within(3s) .partition_by(k) .emit(k: a.k, x: a.id, y: b.id)
         stream Twice = Pairs as p -> Pairs as q .within(4s) .partition_by(k)
@@ -478,7 +494,14 @@ def check_programs(count: int) -> None:
 
 
 def test_keys_in_buckets_and_streams_that_feed_each_other() -> None:
-    check_programs(200)
+    check_programs(250)
+
+
+def test_while_the_kernel_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reference matcher does it, and goes on with its keys when the kernel is there."""
+    ready = random.Random(1)
+    monkeypatch.setattr(bucket_columns, "is_ready", lambda: ready.random() < 0.3)
+    check_programs(60)
 
 
 # --- late, and too late ----------------------------------------------------------------------------------------

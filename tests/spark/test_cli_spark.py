@@ -468,7 +468,7 @@ stream S
 
 runs
   by key: k, in 8 buckets, each with its state in one task
-  through the reference matcher: streams are not compiled yet
+  through the compiled matcher
 
 Spark tests each event by itself
   A  v > 1 and v < 10

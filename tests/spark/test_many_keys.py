@@ -15,13 +15,13 @@ from test_bucket import PROGRAMS, Prepared, examples, facts, filled, prepared, t
 
 import cepheid
 from cepheid.engines.program import compile
+from cepheid.engines.spark import batch as batch_module
 from cepheid.engines.spark import many_keys
 from cepheid.engines.spark.batch import KeyByKey
 from cepheid.engines.spark.layout import SEQUENCE
 from cepheid.engines.spark.many_keys import ManyKeys
 from cepheid.engines.spark.output import Answer, Payload
 from cepheid.errors import EvaluationError
-from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.testing.strategies import events as some_events
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 OWN_KEY = [
     name
     for name, query in PROGRAMS.items()
-    if "partition_by" in query and "stream" not in query and "count_matches" not in query
+    if "partition_by" in query and "stream Pairs" not in query and "fed" not in name and "count" not in query
 ]
 KINDS = ("A", "A", "B", "B", "C", "X", "Z")
 
@@ -43,10 +43,7 @@ def in_rows(rows: Prepared, events: list[Event]) -> pa.RecordBatch:
     keyed = [(tuple(value(Moment(e, {})) for value in rows.key), e) for e in events if rows.arrives(e)]
     keyed.sort(key=lambda row: (row[0], row[1].place_in_order()))
     batch = rows.batch([e for _, e in keyed])
-    batch = batch.append_column(SEQUENCE, pa.array([e.seq for _, e in keyed], pa.int64()))
-    for i in range(len(rows.key)):
-        batch = batch.append_column(f"_k{i}", pa.array([key[i] for key, _ in keyed], pa.int64()))
-    return batch
+    return batch.append_column(SEQUENCE, pa.array([e.seq for _, e in keyed], pa.int64()))
 
 
 def played(matcher: Any, batch: pa.RecordBatch, cuts: list[int]) -> list[Any]:
@@ -136,10 +133,19 @@ def test_a_key_the_kernel_gives_up_on() -> None:
     assert Counter(f.row["k"] for f in found if f.kind == "match") == {1: 1, 2: 1}
 
 
-def test_what_the_kernel_does_not_take() -> None:
-    rows = prepared(compile(PROGRAMS["fed by the same key"]), Lateness())
-    with pytest.raises(Unsupported, match="feeds on"):
-        ManyKeys(rows.work.work, pa.schema([]))
+def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What feeds another stays with it; of others each goes its own way."""
+    monkeypatch.setattr(batch_module, "is_ready", lambda: True)
+    for name, kinds in (
+        ("fed by the same key", [KeyByKey]),
+        ("two streams of a key", [ManyKeys]),
+        ("two streams of a key, one of them counted", [ManyKeys, KeyByKey]),
+    ):
+        rows = prepared(compile(PROGRAMS[name]), Lateness())
+        found = batch_module._matchers(rows.work.work, in_rows(rows, []))
+        assert [type(matcher) for matcher in found] == kinds
+    assert [s.name for s in found[0].work.program] == ["Pairs"]
+    assert [s.name for s in found[1].work.program] == ["Ways"]
 
 
 def test_keys_that_only_python_can_tell_apart(spark: SparkSession) -> None:

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from cepheid.engines.network import Network
 from cepheid.engines.session import Found
+from cepheid.engines.spark.kernel_choice import only
 from cepheid.engines.spark.layout import NOW, SEQUENCE, TIME, Layout
 from cepheid.engines.spark.reading import read_events, read_keys
 from cepheid.engines.spark.work import Work
 from cepheid.matching.compiled.ready import is_ready
-from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.event import Event
 
 if TYPE_CHECKING:
@@ -46,35 +46,41 @@ def in_order(rows: DataFrame, layout: Layout) -> DataFrame:
 
 def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keys: KeyByKey | ManyKeys | None = None
+        matchers: list[KeyByKey | ManyKeys] = []
         waiting: list[Found] = []
         for batch in batches:
-            keys = keys or _matcher(work, batch)
-            waiting += keys.feed(batch)
-            yield from keys.take_batches()
+            matchers = matchers or _matchers(work, batch)
+            for matcher in matchers:
+                waiting += matcher.feed(batch)
+                yield from matcher.take_batches()
             if len(waiting) >= _ROWS_OUT:
                 yield work.answer.batch(waiting)
                 waiting = []
-        if keys is not None:
-            waiting += keys.end()
-            yield from keys.take_batches()
+        for matcher in matchers:
+            waiting += matcher.end()
+            yield from matcher.take_batches()
         if waiting:
             yield work.answer.batch(waiting)
 
     return run
 
 
-def _matcher(work: Work, first: pa.RecordBatch) -> KeyByKey | ManyKeys:
-    """The kernel; what it cannot take, the reference matcher does, and a few rows if it is not compiled yet."""
+def _matchers(work: Work, first: pa.RecordBatch) -> list[KeyByKey | ManyKeys]:
+    """The kernel for the streams it can take, the reference matcher for the others.
+
+    And for a few rows, if the kernel is not compiled yet.
+    """
     if first.num_rows < _FEW and not is_ready():
-        return KeyByKey(work)
+        return [KeyByKey(work)]
     # Only where it is used: it loads numba.
+    from cepheid.engines.spark.kernel_rows import event_type, why_not_compiled
     from cepheid.engines.spark.many_keys import ManyKeys
 
-    try:
-        return ManyKeys(work, first.schema)
-    except Unsupported:
-        return KeyByKey(work)
+    reasons = why_not_compiled(work.program, work.layout, event_type(first.schema, work.layout))
+    mine = [name for name, reason in reasons.items() if reason is None]
+    others = [name for name in reasons if name not in mine]
+    found: list[KeyByKey | ManyKeys] = [ManyKeys(only(work, mine), first.schema)] if mine else []
+    return found + ([KeyByKey(only(work, others))] if others else [])
 
 
 class KeyByKey:

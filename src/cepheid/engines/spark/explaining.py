@@ -74,18 +74,22 @@ def _runs(work: Split, options: Options, cascade: Cascade | None) -> Iterator[st
     if unit.feeding:
         yield "together, because one stream feeds another"
     if cascade is None:
-        yield _matcher_used(work)
+        yield from _matcher_used(work, options)
 
 
-def _matcher_used(work: Split) -> str:
-    if work.given.streaming:
-        return "through the reference matcher: streams are not compiled yet"
+def _matcher_used(work: Split, options: Options) -> Iterator[str]:
     from cepheid.engines.spark.kernel_rows import why_not_compiled
 
     event = work.given.schema.common_fields
     assert event is not None, "a DataFrame has a schema"
-    reason = why_not_compiled(work.unit.program, work.layout, event)
-    return "through the compiled matcher" if reason is None else f"through the reference matcher: {reason}"
+    late = options.lateness.threshold if options.lateness is not None else 0
+    reasons = why_not_compiled(work.unit.program, work.layout, event, late)
+    if None in reasons.values():
+        yield "through the compiled matcher"
+    alone = len(reasons) == 1
+    for name, reason in reasons.items():
+        if reason is not None:
+            yield f"{'' if alone else f'`{name}` '}through the reference matcher: {reason}"
 
 
 def _advice(unit: Unit) -> str:

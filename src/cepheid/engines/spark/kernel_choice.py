@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from cepheid.engines.program import PlannedStream
+from dataclasses import replace
+
+from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.spark.layout import Layout
 from cepheid.engines.spark.work import Work
-from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.plan.automaton import START
 
 
-def check_stream(planned: PlannedStream, layout: Layout) -> None:
-    if planned.feeds_on:
-        raise Unsupported("it feeds on another stream")
-    if len(planned.plan.key) != layout.keys:
-        raise Unsupported("its key is finer than what it shares with others")
-    if not layout.exact_key:
-        raise Unsupported("its key is worked out in Python")
-
-
 def streams_for_kernel(work: Work) -> list[str]:
-    """The streams of a stream job that the kernel may take. What feeds another is done together with it."""
-    if any(s.feeds_on for s in work.program):
-        return []
-    return [s.name for s in work.program if why_not_streaming(s, work.layout, work.late_memory) is None]
+    """Those nothing speaks against; what their columns hold may still do so."""
+    reasons = why_not_kernel(work.program, work.layout, work.late_memory)
+    return [name for name, reason in reasons.items() if reason is None]
 
 
-def why_not_streaming(planned: PlannedStream, layout: Layout, late_memory: int) -> str | None:
-    try:
-        check_stream(planned, layout)
-    except Unsupported as reason:
-        return str(reason)
+def why_not_kernel(program: Program, layout: Layout, late_memory: int = 0) -> dict[str, str | None]:
+    """For each stream what speaks against the kernel, or None."""
+    return {planned.name: _why_not(planned, program, layout, late_memory) for planned in program}
+
+
+def _why_not(planned: PlannedStream, program: Program, layout: Layout, late_memory: int) -> str | None:
+    if any(other.feeds_on for other in program):
+        return "it feeds on another stream" if planned.feeds_on else "it runs together with what it feeds"
+    if len(planned.plan.key) != layout.keys:
+        return "its key is finer than what it shares with others"
+    if not layout.exact_key:
+        return "its key is worked out in Python"
     if late_memory and any(edge.absences for edge in planned.plan.automaton.out[START]):
         return "a late event may need to know what came before it"
     return None
+
+
+def only(work: Work, names: list[str]) -> Work:
+    """The same work for some of its streams."""
+    streams = tuple(s for s in work.program if s.name in names)
+    return replace(work, program=replace(work.program, streams=streams))

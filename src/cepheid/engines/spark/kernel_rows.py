@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.local.events import plain
 from cepheid.engines.program import PlannedStream, Program
-from cepheid.engines.spark.kernel_choice import check_stream
+from cepheid.engines.spark.kernel_choice import why_not_kernel
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
 from cepheid.engines.spark.reading import events_of
 from cepheid.engines.spark.work import Work
@@ -165,15 +165,17 @@ class KernelRows:
         return tuple(value(moment) for value in self.key_of)
 
 
-def why_not_compiled(program: Program, layout: Layout, event: Type) -> str | None:
-    """What of a unit the kernel cannot take, in words; None if it takes all."""
+def why_not_compiled(
+    program: Program, layout: Layout, event: Type, late_memory: int = 0
+) -> dict[str, str | None]:
+    """For each stream of a unit what the kernel cannot take of it, in words; None if it takes all."""
+    reasons = why_not_kernel(program, layout, late_memory)
     for planned in program:
         try:
-            check_stream(planned, layout)
             CompiledPlan.of(planned.plan, event)
         except Unsupported as reason:
-            return f"`{planned.name}`: {reason}" if len(list(program)) > 1 else str(reason)
-    return None
+            reasons[planned.name] = reasons[planned.name] or str(reason)
+    return reasons
 
 
 def times_of(table: pa.Table) -> Table:

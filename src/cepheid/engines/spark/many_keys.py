@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 
 from cepheid.engines.program import PlannedStream
 from cepheid.engines.session import Found
-from cepheid.engines.spark.kernel_choice import check_stream
 from cepheid.engines.spark.kernel_rows import KernelRows
 from cepheid.engines.spark.layout import NOW, TIME, Layout
 from cepheid.engines.spark.reading import events_of, one_batch, refuse_nulls
@@ -115,10 +114,8 @@ class ManyKeys:
     """All streams of a unit, over batches of rows that come sorted by key."""
 
     def __init__(self, work: Work, schema: pa.Schema) -> None:
-        """Raises Unsupported where the reference matcher has to do it."""
+        """Raises Unsupported where the reference matcher has to do any of them."""
         self.work, self.layout, self.schema = work, work.layout, schema
-        for planned in work.program:
-            check_stream(planned, work.layout)
         self.streams = {s.name: StreamKernel(work, s, schema) for s in work.program}
         self.key: tuple[str, ...] | None = None
         self.held: list[pa.Table] = []  # rows of the last key
