@@ -20,8 +20,10 @@ from cepheid.engines.program import Program, compile
 from cepheid.engines.session import Found, Session, limits_of
 from cepheid.engines.spark import bucket_columns
 from cepheid.engines.spark.bucket import STATE_VERSION, Bucket, read_head
+from cepheid.engines.spark.keyed_rows import KeyReader
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
 from cepheid.engines.spark.output import Answer, Payload
+from cepheid.engines.spark.segment import key_digest
 from cepheid.engines.spark.units import units_of
 from cepheid.engines.spark.work import StreamWork, Work
 from cepheid.errors import EvaluationError, PatternMistake, SnapshotMistake
@@ -735,3 +737,13 @@ def test_another_program() -> None:
         "other_program",
         "a changed pattern cannot go on from the old one's runs: start with a new checkpoint",
     )
+
+
+def test_the_digest_of_a_text_is_that_of_its_key() -> None:
+    """The reference matcher and the kernel find a key by the same digest."""
+    plan = compile("A as a -> B as b .partition_by(dev)").last.plan
+    reader = KeyReader(
+        plan, prepared(compile("A as a -> B as b .partition_by(dev)"), Lateness()).work.work.layout
+    )
+    for text in ("", "user-1", 'a "quote"', "\\ \n \x00 \x7f é \U0001f600"):
+        assert reader._digest((text,)) == key_digest(dump(lookup_key((text,), plan.inferred_key)))

@@ -173,22 +173,22 @@ class Bucket:
 
     def _keep_waiting(self, store: Store) -> None:
         first, rows = self.waiting.next_release, self.waiting.take_fresh()
-        for number in [n for n, last in self.blobs.items() if first is None or last < first]:
+        over = {n for n, last in self.blobs.items() if first is None or last < first}
+        self.blobs = {n: last for n, last in self.blobs.items() if n not in over}
+        if rows is not None:
+            number = max(self.blobs, default=0) + 1
+            body = ipc(rows)
+            store.put_waiting(number, body)
+            self.blobs[number] = pc.max(rows[TIME]).as_py()
+            self.counts.bytes_written += len(body)
+        for number in over.difference(self.blobs):
             store.delete_waiting(number)
-            del self.blobs[number]
-        if rows is None:
-            return
-        number = max(self.blobs, default=0) + 1
-        body = ipc(rows)
-        store.put_waiting(number, body)
-        self.blobs[number] = pc.max(rows[TIME]).as_py()
-        self.counts.bytes_written += len(body)
 
     def _head(self) -> dict[str, Any]:
         frontier = self.waiting.arrivals.frontier
         return {
             "version": STATE_VERSION,
-            "program": str(self.work.work.program),
+            "program": self.work.program_text,
             "buckets": self.work.buckets,
             "token": self.token,
             "watermark": self.waiting.watermark,
@@ -235,7 +235,7 @@ def _matching(work: StreamWork, segments: Segments) -> ByReference:
     # Only where it is used: it loads numba.
     from cepheid.engines.spark.bucket_columns import ByKernel
 
-    return ByKernel(work.work, segments, work.identity)
+    return ByKernel(work.work, segments, (work.identity, work.program_text))
 
 
 def read_head(text: str, work: StreamWork) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def read_head(text: str, work: StreamWork) -> dict[str, Any]:
 
 
 def check_head(head: Mapping[str, Any], work: StreamWork) -> None:
-    check_start(head, work.buckets, str(work.work.program))
+    check_start(head, work.buckets, work.program_text)
 
 
 def check_start(before: Mapping[str, Any], buckets: int, program: str) -> None:

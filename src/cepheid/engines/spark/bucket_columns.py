@@ -35,29 +35,30 @@ from cepheid.matching.partition import Partition
 from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.values import dump
 from cepheid.pattern.event import Event
+from cepheid.plan.plan import Plan
 
 _MANY = 1000  # rows: for so many the compilation is worth waiting for
 # What can be compiled once is, for all buckets of a query that this worker has.
 _COMPILED: dict[tuple[Any, ...], KernelRows | None] = {}
+_READERS: dict[tuple[Any, ...], KeyReader] = {}
 
 
 class ByKernel(ByReference):
-    def __init__(self, work: Work, segments: Segments, identity: str) -> None:
+    def __init__(self, work: Work, segments: Segments, identity: tuple[str, str]) -> None:
         super().__init__(work, segments)
-        self.identity = (identity, str(work.program))
-        self.readers: dict[bool, KeyReader] = {}
+        self.identity = identity
         mine = streams_for_kernel(work)
         self.streams = [StreamColumns(self, work.program[name]) for name in mine]
         self.others = [s.name for s in work.program if s.name not in mine]
         self.batches: list[pa.RecordBatch] = []
         self.on = is_ready()
 
-    def reader(self, planned: PlannedStream) -> KeyReader:
+    def reader(self, plan: Plan) -> KeyReader:
         """Streams of a unit have one key, but may take values for equal differently."""
-        plan = planned.plan
-        if plan.inferred_key not in self.readers:
-            self.readers[plan.inferred_key] = KeyReader(plan, self.work.layout)
-        return self.readers[plan.inferred_key]
+        place = (self.identity, plan.key, plan.inferred_key)
+        if place not in _READERS:
+            _READERS[place] = KeyReader(plan, self.work.layout)
+        return _READERS[place]
 
     def on_rows(self, rows: pa.Table | None, watermark: int | None) -> list[Found]:
         count = 0 if rows is None else rows.num_rows
@@ -69,7 +70,8 @@ class ByKernel(ByReference):
             return self._on_time(max(moments)) if moments else []
         time = max([pc.max(rows[TIME]).as_py(), *moments])
         rows = _own_columns(rows)
-        keyed = {known: reader.keyed(rows) for known, reader in self._readers().items()}
+        plans = {c.plan.inferred_key: c.plan for c in self.streams}
+        keyed = {inferred: self.reader(plan).keyed(rows) for inferred, plan in plans.items()}
         found = {c.name: c.step(keyed[c.plan.inferred_key], time) for c in self.streams}
         events = self.events(rows) if self.others else []
         return self.work.found(found | self._by_others(events, time))
@@ -77,11 +79,6 @@ class ByKernel(ByReference):
     def _on_time(self, time: int) -> list[Found]:
         found = {c.name: c.on_time(time) for c in self.streams}
         return self.work.found(found | self._by_others([], time))
-
-    def _readers(self) -> dict[bool, KeyReader]:
-        for stream in self.streams:
-            self.reader(stream.planned)
-        return self.readers
 
     def _have_state(self) -> bool:
         return any(self.segments.has_columns(c.name) for c in self.streams)
@@ -160,7 +157,7 @@ class StreamColumns:
         """A late event is the reference matcher's, and so is its key from now on."""
         if not self.plan.sees_all_events and event.type not in self.plan.event_types:
             return
-        digest = of_stream(self.matching.reader(self.planned).digest(event), self.number)
+        digest = of_stream(self.matching.reader(self.plan).digest(event), self.number)
         taken = self.segments.take_columns(self.name, digest)
         if len(taken.digests):
             _, state = _state(taken)

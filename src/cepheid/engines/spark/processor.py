@@ -105,7 +105,7 @@ class SparkStore:
         self.timer: int | None = None
 
     def read_head(self) -> str | None:
-        found = self.head.get() if self.head.exists() else None
+        found = self.head.get()
         self.timer = None if found is None else found[1]
         return None if found is None else found[0]
 

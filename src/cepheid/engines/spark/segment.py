@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from cepheid.matching.snapshot import Kept, ipc
 
-BLOCK = 1024  # rows
+BLOCK = 4096  # rows: each block is a call to Spark's store
 NEVER = 2**63 - 1
 
 Numbers = npt.NDArray[np.int64]

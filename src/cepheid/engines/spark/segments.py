@@ -254,17 +254,19 @@ class Segments:
         writes = Writes()
         if not len(index):
             return writes
-        number = max((s.number for s in self.segments), default=0) + 1
         merged = self._not_much_bigger(len(index))
         gone = [s for s in self.segments if s.passed_over.all()]
-        self._drop([s for s in self.segments if s in merged or s in gone], writes)
-        rest = [s for s in self.segments if s not in merged and s not in gone]
+        dropped = [s for s in self.segments if s in merged or s in gone]
+        rest = [s for s in self.segments if s not in dropped]
+        # The number of one that is dropped is taken again: what is overwritten need not be deleted.
+        number = max((s.number for s in rest), default=0) + 1
         if merged:
             index, rows = _in_order([(index, rows), *(self._still_counting(s) for s in merged)])
         index, rows = _without_idle_marks(index, rows, rest)
         self.segments = rest
         if len(index):
             self._put(Segment.of(number, index, rows), writes)
+        self._drop(dropped, writes)
         return writes
 
     def _own(self, changed: list[Entry], state: dict[Entry, Kept]) -> tuple[Index, pa.Table]:
@@ -309,8 +311,9 @@ class Segments:
 
     def _drop(self, segments: list[Segment], writes: Writes) -> None:
         for segment in segments:
-            writes.delete_indexes.append(segment.number)
-            writes.delete_blocks += [(segment.number, at) for at in range(segment.block_count)]
+            blocks = [(segment.number, at) for at in range(segment.block_count)]
+            writes.delete_blocks += [place for place in blocks if place not in writes.blocks]
+            writes.delete_indexes += [segment.number] if segment.number not in writes.indexes else []
 
 
 @dataclass(frozen=True)

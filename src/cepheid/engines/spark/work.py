@@ -83,3 +83,8 @@ class StreamWork:
 
     def limits(self) -> Limits:
         return limits_of(self.work.program)
+
+    @cached_property
+    def program_text(self) -> str:
+        """What a checkpoint belongs to."""
+        return str(self.work.program)
