@@ -235,7 +235,7 @@ def _matching(work: StreamWork, segments: Segments) -> ByReference:
     # Only where it is used: it loads numba.
     from cepheid.engines.spark.bucket_columns import ByKernel
 
-    return ByKernel(work.work, segments, (work.identity, work.program_text))
+    return ByKernel(work.work, segments, (work.identity, work.program_text, work.work.layout))
 
 
 def read_head(text: str, work: StreamWork) -> dict[str, Any]:

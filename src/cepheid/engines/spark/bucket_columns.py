@@ -5,6 +5,7 @@ A key the kernel gives up on, or that has a late event, is the reference matcher
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ _READERS: dict[tuple[Any, ...], KeyReader] = {}
 
 
 class ByKernel(ByReference):
-    def __init__(self, work: Work, segments: Segments, identity: tuple[str, str]) -> None:
+    def __init__(self, work: Work, segments: Segments, identity: tuple[Hashable, ...]) -> None:
         super().__init__(work, segments)
         self.identity = identity
         mine = streams_for_kernel(work)
