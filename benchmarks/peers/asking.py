@@ -1,0 +1,90 @@
+"""What a peer is, and what it answers: a table of whole numbers, compared with Cepheid's before its time counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from peers.data import Dataset
+from peers.queries import Query
+
+
+class NotHere(Exception):
+    """A peer that cannot be had on this machine, and why."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How often a question is put, and over what the engine may warm up before: classes, kernels, sessions."""
+
+    warm: Dataset
+    repeat: int
+    build: Path
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The matches, one row each, and the seconds of the best run. Getting the engine up is not among them."""
+
+    rows: Any
+    seconds: float
+    startup: float = 0.0
+
+    @cached_property
+    def sorted_rows(self) -> Any:
+        rows = np.ascontiguousarray(self.rows, np.int64)
+        return rows[np.lexsort(rows.T[::-1])]
+
+    @property
+    def digest(self) -> str:
+        return sha256(self.sorted_rows.tobytes()).hexdigest()[:16]
+
+
+Ask = Callable[[Query, Dataset, Runs], Answer]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """An engine: how it is asked, on how many events at most, and what it cannot say."""
+
+    name: str
+    how: str
+    ask: Ask
+    at_most: int = 100_000_000
+    cannot: Mapping[str, str] = field(default_factory=dict)
+
+
+def best_of(action: Callable[[Dataset], pa.Table], data: Dataset, runs: Runs) -> Answer:
+    """For engines in this process: once over a few events untimed, then as often as asked for."""
+    began = time.perf_counter()
+    action(runs.warm)
+    startup = time.perf_counter() - began
+    seconds = []
+    for _ in range(runs.repeat):
+        began = time.perf_counter()
+        table = action(data)
+        seconds.append(time.perf_counter() - began)
+    return Answer(as_rows(table), min(seconds), startup)
+
+
+def as_rows(table: pa.Table) -> Any:
+    """The columns a, b, c of a table, side by side."""
+    return np.column_stack([table[name].to_numpy().astype(np.int64) for name in sorted(table.column_names)])
+
+
+def differences(found: Answer, expected: Answer) -> str | None:
+    """What is wrong with an answer, in one line; nothing if it is the expected one."""
+    if found.digest == expected.digest:
+        return None
+    ours, theirs = ({tuple(row) for row in a.sorted_rows.tolist()} for a in (expected, found))
+    missing, extra = sorted(ours - theirs)[:2], sorted(theirs - ours)[:2]
+    counts = f"{len(found.sorted_rows)} matches instead of {len(expected.sorted_rows)}"
+    return f"{counts}; missing {missing}, not asked for {extra}"
