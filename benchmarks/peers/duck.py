@@ -19,7 +19,7 @@ def _selected(text: str, data: Dataset, runs: Runs) -> pa.Table:
     duckdb = python_module("duckdb", "duckdb", runs.build)
     with duckdb.connect(config={"threads": 2}) as connection:
         connection.execute(f"CREATE VIEW events AS SELECT * FROM read_parquet('{data.parquet}')")
-        table: pa.Table = connection.execute(text).to_arrow_table()
+        table: pa.Table = connection.sql(text).to_arrow_table()
     return table
 
 
