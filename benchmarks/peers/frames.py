@@ -101,7 +101,12 @@ def _v_shape(pl: Any, events: Any) -> Any:
         b=pl.col("last").shift(1).over("symbol"),
         c=pl.col("first").shift(-1).over("symbol"),
     )
-    shape = (pl.col("way") == 1, pl.col("steps") >= 3, pl.col("way_before") == -1, pl.col("steps_before") >= 3)
+    shape = (
+        pl.col("way") == 1,
+        pl.col("steps") >= 3,
+        pl.col("way_before") == -1,
+        pl.col("steps_before") >= 3,
+    )
     return beside.filter(*shape, pl.col("c").is_not_null()).select("a", "b", "c")
 
 

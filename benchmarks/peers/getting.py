@@ -58,7 +58,15 @@ def maven_jars(name: str, build: Path) -> list[Path]:
     """The jars of a profile in `java/pom.xml`."""
     folder = build / name
     if not (folder / ".done").exists():
-        command = ["mvn", "-q", "-B", "-f", str(JAVA / "pom.xml"), f"-P{name}", "dependency:copy-dependencies"]
+        command = [
+            "mvn",
+            "-q",
+            "-B",
+            "-f",
+            str(JAVA / "pom.xml"),
+            f"-P{name}",
+            "dependency:copy-dependencies",
+        ]
         command += ["-DincludeScope=runtime", f"-DoutputDirectory={folder.resolve()}"]
         _run(command, f"mvn could not fetch {name}")
         (folder / ".done").touch()

@@ -20,7 +20,9 @@ from peers.getting import compiled, flink_jars, maven_jars
 from peers.queries import Query
 
 Jars = Callable[[Path], list[Path]]
-_OPENED = [f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in ("java.lang", "java.util", "java.time", "java.nio")]
+_OPENED = [
+    f"--add-opens=java.base/{p}=ALL-UNNAMED" for p in ("java.lang", "java.util", "java.time", "java.nio")
+]
 _TIMES = re.compile(r"seconds (\S+) startup (\S+)")
 
 

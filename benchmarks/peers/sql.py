@@ -1,11 +1,11 @@
 """The questions in SQL, as DuckDB and Spark both read it. An id is a place in time order, so `min(id)` is the first.
 
-    sequence     equality and range joins, each followed by the least id: the first that fits
-    brute_force  islands between logins, failures that are too old for the island's login left out
-    rising       an island begins at each payment that does not rise; the next island's first payment ends it
-    absence      NOT EXISTS
-    correlation  two joins on the session
-    v_shape      islands of one direction; a rising one after a falling one
+sequence     equality and range joins, each followed by the least id: the first that fits
+brute_force  islands between logins, failures that are too old for the island's login left out
+rising       an island begins at each payment that does not rise; the next island's first payment ends it
+absence      NOT EXISTS
+correlation  two joins on the session
+v_shape      islands of one direction; a rising one after a falling one
 """
 
 from __future__ import annotations
