@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from peers import cepheid_peers, chart, duck, frames, jvm, spark
+from peers import cepheid_peers, chart, duck, frames, jvm, pandas_rows, spark
 from peers.queries import QUERIES
 from peers.report import show, write_json
 from peers.running import Bench, Result
@@ -33,6 +33,7 @@ PEERS = {
         spark.PEER,
         duck.PEER,
         frames.PEER,
+        pandas_rows.PEER,
     )
 }
 

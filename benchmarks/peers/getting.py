@@ -41,7 +41,7 @@ def flink_jars(build: Path) -> list[Path]:
     folder = build / "flink"
     if not (folder / ".done").exists():
         _run(
-            [*_PIP, "download", "--no-deps", "--dest", str(folder), "apache-flink-libraries"],
+            [*_PIP, "download", "--no-deps", "--dest", str(folder), "apache-flink-libraries==2.3.0"],
             "pip could not download Flink's libraries",
         )
         (wheel,) = folder.glob("*.whl")
