@@ -30,6 +30,7 @@ PEERS = {
         cepheid_peers.SPARK,
         jvm.FLINK,
         jvm.ESPER,
+        jvm.SIDDHI,
         spark.PEER,
         duck.PEER,
         frames.PEER,
@@ -47,7 +48,10 @@ def main() -> None:
     for query in (QUERIES[name] for name in arguments.only):
         lines = []
         for peer in (PEERS[name] for name in arguments.peers):
-            events = min(int(slices.get(peer.name, peer.at_most)), arguments.events)
+            wanted = arguments.events
+            events = (
+                min(int(slices[peer.name]), wanted) if peer.name in slices else peer.events(query, wanted)
+            )
             with console.status(f"{query.name}: {peer.name}, {events:,} events"):
                 lines.append(bench.measured(query, peer, events))
         show(query, lines, console)

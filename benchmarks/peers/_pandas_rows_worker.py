@@ -34,7 +34,7 @@ QUERIES = {
         [PAYMENT],
         TEXT.format(
             key="user_id",
-            measures="FIRST(S.id) AS a, LAST(E.id) AS b, COUNT(R.id) AS c",
+            measures="FIRST(S.id) AS a, LAST(E.id) AS b, LAST(R.id) AS c",
             skip="TO LAST E",
             pattern="S R{3,} E",
             define="R AS amount > PREV(amount), E AS amount <= PREV(amount)",

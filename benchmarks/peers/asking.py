@@ -60,6 +60,11 @@ class Peer:
     ask: Ask
     at_most: int = 100_000_000
     cannot: Mapping[str, str] = field(default_factory=dict)
+    fewer: Mapping[str, int] = field(default_factory=dict)
+
+    def events(self, query: Query, wanted: int) -> int:
+        """How many events it is given: no more than it can take in a time worth waiting for."""
+        return min(wanted, self.at_most, self.fewer.get(query.name, wanted))
 
 
 def best_of(action: Callable[[Dataset], pa.Table], data: Dataset, runs: Runs) -> Answer:

@@ -59,9 +59,11 @@ def _rising(pl: Any, events: Any) -> Any:
     payments = _of(pl, events, "Payment").sort("id")
     rises = (pl.col("amount") > pl.col("amount").shift(1).over("user_id")).fill_null(False)
     marked = payments.select("id", "user_id", island=(~rises).cast(pl.Int64).cum_sum().over("user_id"))
-    islands = marked.group_by("user_id", "island").agg(a=pl.col("id").min(), c=pl.len().cast(pl.Int64) - 1)
+    islands = marked.group_by("user_id", "island").agg(
+        a=pl.col("id").min(), c=pl.col("id").max(), events=pl.len()
+    )
     closed = islands.sort("a").with_columns(b=pl.col("a").shift(-1).over("user_id"))
-    return closed.filter(pl.col("c") >= 3, pl.col("b").is_not_null()).select("a", "b", "c")
+    return closed.filter(pl.col("events") > 3, pl.col("b").is_not_null()).select("a", "b", "c")
 
 
 def _absence(pl: Any, events: Any) -> Any:

@@ -54,3 +54,13 @@ ESPER = Peer(
     "Esper, flat file, one thread",
     asking("esper", "EsperPeer", lambda build: maven_jars("esper", build)),
 )
+SIDDHI = Peer(
+    "siddhi",
+    "Siddhi, flat file, one thread",
+    asking("siddhi", "SiddhiPeer", lambda build: maven_jars("siddhi", build)),
+    cannot={
+        "brute_force": "an open sequence keeps newer starts out, so failures too old for the window hide the later ones",
+        "correlation": "a run takes the first event that fits and does not fork",
+    },
+    fewer={"absence": 200_000},
+)

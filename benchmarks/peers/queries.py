@@ -42,7 +42,7 @@ RISING = Query(
     # By user and type, so that a neighbour is the next payment whatever else the user does. The last step is there
     # because Flink gives out a closure at the end as soon as it is long enough.
     """Payment as s -> all Payment{3,}.increasing(amount) as r -> Payment[amount <= r.amount] as e
-    .strict() .longest() .partition_by(user_id, type) .emit(a: s.id, b: e.id, c: count(r))""",
+    .strict() .longest() .partition_by(user_id, type) .emit(a: s.id, b: e.id, c: last(r).id)""",
     3,
 )
 ABSENCE = Query(

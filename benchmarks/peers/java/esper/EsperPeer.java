@@ -25,7 +25,7 @@ public final class EsperPeer {
     /** A match may begin anywhere; the condition on s keeps those out that begin inside a trend. */
     private static final String RISING = """
             select a, b, c from E(type = 1) match_recognize (
-                partition by user measures s.id as a, e.id as b, count(r.id) as c
+                partition by user measures s.id as a, e.id as b, last(r.id) as c
                 after match skip to next row pattern (s r{3,} e)
                 define s as prev(s.amount) is null or s.amount <= prev(s.amount),
                     r as r.amount > prev(r.amount), e as e.amount <= prev(e.amount))""";

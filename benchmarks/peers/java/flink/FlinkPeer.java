@@ -90,7 +90,7 @@ public final class FlinkPeer {
             switch (query) {
                 case "sequence" -> Found.add(first(match, "l"), first(match, "p"), first(match, "q"));
                 case "brute_force" -> Found.add(first(match, "f"), first(match, "l"), match.get("f").size());
-                case "rising" -> Found.add(first(match, "s"), first(match, "e"), match.get("r").size());
+                case "rising" -> Found.add(first(match, "s"), first(match, "e"), last(match.get("r")));
                 case "absence" -> Found.add(first(match, "o"));
                 case "correlation" -> Found.add(first(match, "s"), first(match, "c"), first(match, "b"));
                 default -> Found.add(first(match, "s"), last(match.get("d")), first(match, "e"));
