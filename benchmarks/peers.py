@@ -18,7 +18,7 @@ from pathlib import Path
 
 from peers import cepheid_peers, chart, duck, frames, jvm, pandas_rows, spark
 from peers.queries import QUERIES
-from peers.report import show, write_json
+from peers.report import show, warn_if_busy, write_json
 from peers.running import Bench, Result
 from rich.console import Console
 
@@ -29,6 +29,7 @@ PEERS = {
         cepheid_peers.LOCAL,
         cepheid_peers.SPARK,
         jvm.FLINK,
+        jvm.FLINK_KEYED,
         jvm.ESPER,
         jvm.SIDDHI,
         spark.PEER,
@@ -44,10 +45,13 @@ def main() -> None:
     slices = dict(part.split("=") for part in arguments.slice)
     bench = Bench(FOLDER, Path("build/peers"), arguments.repeat)
     console = Console(width=None if sys.stdout.isatty() else 150)
+    warn_if_busy(console)
     results: list[Result] = []
     for query in (QUERIES[name] for name in arguments.only):
         lines = []
         for peer in (PEERS[name] for name in arguments.peers):
+            if peer.only and query.name not in peer.only:
+                continue
             wanted = arguments.events
             events = (
                 min(int(slices[peer.name]), wanted) if peer.name in slices else peer.events(query, wanted)

@@ -21,6 +21,10 @@ class NotHere(Exception):
     """A peer that cannot be had on this machine, and why."""
 
 
+class Failed(Exception):
+    """A peer that is here and gave no answer, and why."""
+
+
 @dataclass(frozen=True)
 class Runs:
     """How often a question is put, and over what the engine may warm up before: classes, kernels, sessions."""
@@ -32,11 +36,16 @@ class Runs:
 
 @dataclass(frozen=True)
 class Answer:
-    """The matches, one row each, and the seconds of the best run. Getting the engine up is not among them."""
+    """The matches, one row each, and the seconds of the best run.
+
+    Beside them what is not among them: the run over a few events before (with the start of a session, where the engine
+    lives in one), and the start of a process of the engine's own.
+    """
 
     rows: Any
     seconds: float
-    startup: float = 0.0
+    warm_up: float = 0.0
+    start: float = 0.0
 
     @cached_property
     def sorted_rows(self) -> Any:
@@ -53,7 +62,10 @@ Ask = Callable[[Query, Dataset, Runs], Answer]
 
 @dataclass(frozen=True)
 class Peer:
-    """An engine: how it is asked, on how many events at most, and what it cannot say."""
+    """An engine: how it is asked, over how many events at most, what it cannot say.
+
+    `fewer`: the events of questions it is slow at. `only`: the questions a variant of an engine is there for.
+    """
 
     name: str
     how: str
@@ -61,6 +73,7 @@ class Peer:
     at_most: int = 100_000_000
     cannot: Mapping[str, str] = field(default_factory=dict)
     fewer: Mapping[str, int] = field(default_factory=dict)
+    only: frozenset[str] = frozenset()
 
     def events(self, query: Query, wanted: int) -> int:
         """How many events it is given: no more than it can take in a time worth waiting for."""
@@ -71,13 +84,13 @@ def best_of(action: Callable[[Dataset], pa.Table], data: Dataset, runs: Runs) ->
     """For engines in this process: once over a few events untimed, then as often as asked for."""
     began = time.perf_counter()
     action(runs.warm)
-    startup = time.perf_counter() - began
+    warm_up = time.perf_counter() - began
     seconds = []
     for _ in range(runs.repeat):
         began = time.perf_counter()
         table = action(data)
         seconds.append(time.perf_counter() - began)
-    return Answer(as_rows(table), min(seconds), startup)
+    return Answer(as_rows(table), min(seconds), warm_up)
 
 
 def as_rows(table: pa.Table) -> Any:

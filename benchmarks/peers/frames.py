@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from typing import Any
 
@@ -14,6 +15,7 @@ from peers.queries import Query
 
 
 def ask(query: Query, data: Dataset, runs: Runs) -> Answer:
+    os.environ.setdefault("POLARS_MAX_THREADS", "2")  # read when polars is imported
     pl = python_module("polars", "polars", runs.build)
     return best_of(lambda d: _collected(pl, query, d), data, runs)
 

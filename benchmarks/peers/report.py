@@ -20,6 +20,12 @@ from peers.running import Result
 BESIDE = ("cepheid", "cepheid-spark")
 
 
+def warn_if_busy(console: Console) -> None:
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > cores / 2:
+        console.print(f"This machine is busy (load {load:.1f}, {cores} cores): the times below say little.")
+
+
 def show(query: Query, results: Sequence[Result], console: Console) -> None:
     """One query's lines; a ratio above 1 is an engine that is faster than Cepheid."""
     table = Table(title=f"{query.name}: {query.asks}", title_justify="left", box=box.SIMPLE_HEAD)
@@ -53,7 +59,11 @@ def _cells(result: Result, beside: list[float | None]) -> list[str]:
 
 
 def write_json(path: Path, results: Sequence[Result], settings: dict[str, Any]) -> None:
-    machine = {"cores": os.cpu_count(), "machine": platform.machine(), "python": platform.python_version()}
+    machine: dict[str, Any] = {
+        "cores": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+    }
     lines = [_as_dict(r) for r in results]
     path.write_text(json.dumps({"machine": machine, "settings": settings, "results": lines}, indent=1) + "\n")
 
@@ -66,6 +76,8 @@ def _as_dict(result: Result) -> dict[str, Any]:
         "matches": len(result.answer.rows),
         "digest": result.answer.digest,
         "seconds": round(result.answer.seconds, 4),
-        "startup_and_warm_up_seconds": round(result.answer.startup, 3),
+        "warm_up_seconds": round(result.answer.warm_up, 3),
+        "process_start_seconds": round(result.answer.start, 3),
+        "load_before": round(result.load, 1),
         "events_a_second": round(result.rate or 0),
     }

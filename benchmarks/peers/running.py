@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from os import getloadavg
 from pathlib import Path
 
 from peers import cepheid_peers
@@ -15,7 +16,10 @@ WARM_UP = 20_000
 
 @dataclass(frozen=True)
 class Result:
-    """A line of the table: figures, or why there are none."""
+    """A line of the table: figures, or why there are none. `wrong`: it should have had some.
+
+    `load` is the machine's when the question was put: on a busy one figures say little.
+    """
 
     query: str
     peer: str
@@ -23,6 +27,7 @@ class Result:
     answer: Answer | None = None
     why_not: str = ""
     wrong: bool = False
+    load: float = 0.0
 
     @property
     def rate(self) -> float | None:
@@ -42,15 +47,19 @@ class Bench:
     def measured(self, query: Query, peer: Peer, events: int) -> Result:
         if why := peer.cannot.get(query.name):
             return Result(query.name, peer.name, events, why_not=why)
+        load = getloadavg()[0]
         try:
             answer = peer.ask(query, self._events(events), self._runs(self.repeat))
         except NotHere as trouble:
             return Result(query.name, peer.name, events, why_not=str(trouble))
+        except Exception as trouble:  # one engine's failure is a line of the table, not the end of the others
+            why = f"{type(trouble).__name__}: {trouble}"
+            return Result(query.name, peer.name, events, why_not=why, wrong=True)
         if peer is cepheid_peers.SPARK:
             self._expected.setdefault((query.name, events), answer)
         if trouble_found := differences(answer, self._answer(query, events)):
             return Result(query.name, peer.name, events, why_not=trouble_found, wrong=True)
-        return Result(query.name, peer.name, events, answer)
+        return Result(query.name, peer.name, events, answer, load=load)
 
     def _answer(self, query: Query, events: int) -> Answer:
         """Cepheid's own: on Spark where there is one, so that the local engine has something to be compared with."""

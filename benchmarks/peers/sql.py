@@ -53,7 +53,8 @@ islands AS (
     SELECT user_id, min(id) AS first_id, max(id) AS last_id, count(*) - 1 AS rises FROM marked GROUP BY user_id, island
 ),
 closed AS (
-    SELECT first_id, last_id, rises, lead(first_id) OVER (PARTITION BY user_id ORDER BY first_id) AS closing FROM islands
+    SELECT first_id, last_id, rises, lead(first_id) OVER (PARTITION BY user_id ORDER BY first_id) AS closing
+    FROM islands
 )
 SELECT first_id AS a, closing AS b, last_id AS c FROM closed WHERE rises >= 3 AND closing IS NOT NULL
 """

@@ -8,7 +8,7 @@ import com.espertech.esper.runtime.client.EPRuntime;
 import com.espertech.esper.runtime.client.EPRuntimeProvider;
 import com.espertech.esper.runtime.client.EPStatement;
 
-/** Esper, one thread, its clock set by the events. */
+/** Esper, one thread, its clock set by the events. The numbers of the types are those of `Flat`. */
 public final class EsperPeer {
     /** A timer fires before the event of its own millisecond, so each bound is a millisecond longer. */
     private static final String SEQUENCE = """

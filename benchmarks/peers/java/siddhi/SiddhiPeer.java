@@ -4,7 +4,7 @@ import io.siddhi.core.event.Event;
 import io.siddhi.core.stream.input.InputHandler;
 import io.siddhi.core.stream.output.StreamCallback;
 
-/** Siddhi, one thread, played back: its clock is set by the events. */
+/** Siddhi, one thread, played back: its clock is set by the events. The numbers of the types are those of `Flat`. */
 public final class SiddhiPeer {
     private static final String STREAM = """
             @app:playback
