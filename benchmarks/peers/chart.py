@@ -66,7 +66,7 @@ def _line(result: Result, y: int, low: int, high: int) -> str:
     end = _place(result.rate, low, high)
     kind = "bar ours" if result.peer.startswith("cepheid") else "bar"
     bar = f'<rect class="{kind}" x="{_LEFT}" y="{y}" width="{end - _LEFT:.1f}" height="{_BAR}" rx="2"/>'
-    figure = f"{result.rate:,.0f} of {result.events:,}"
+    figure = f"{result.rate:,.0f}/s, {result.events:,} events"
     return f'{name}{bar}<text class="faint" x="{end + 5:.1f}" y="{y + 12}">{figure}</text>'
 
 
