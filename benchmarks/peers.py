@@ -62,7 +62,7 @@ def main() -> None:
         results += lines
         _keep(results, arguments)
     if any(r.wrong for r in results):
-        sys.exit("An engine gave another answer than Cepheid.")
+        sys.exit("An engine failed, or gave another answer than Cepheid.")
 
 
 def _keep(results: list[Result], arguments: argparse.Namespace) -> None:

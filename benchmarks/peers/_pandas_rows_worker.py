@@ -13,17 +13,45 @@ import pandas as pd
 # As in data.py, which cannot be imported here: it wants pyarrow, and that another numpy.
 _NAMES = ["time", "order_id", "session", "amount", "price", "user_id", "symbol", "type", "unused"]
 FLAT = np.dtype({"names": _NAMES, "formats": ["<i8"] * 3 + ["<f8"] * 2 + ["<i4"] * 4})
-PAYMENT, LOGIN, FAILED, TICK = 1, 2, 3, 9
-TEXT = """SELECT a, b, c FROM events MATCH_RECOGNIZE (
+PAYMENT, LOGIN, FAILED, ORDER, CONFIRM, TICK = 1, 2, 3, 4, 5, 9
+TEXT = """SELECT {columns} FROM events MATCH_RECOGNIZE (
     PARTITION BY {key} ORDER BY time MEASURES {measures} ONE ROW PER MATCH AFTER MATCH SKIP {skip}
     PATTERN ({pattern}) DEFINE {define})"""
 # The types in the frame, so that the rows of a pattern are neighbours in it, and the query.
 QUERIES = {
+    # X and Y are what lies between: all that does not fit the next step.
+    "sequence": (
+        [LOGIN, PAYMENT],
+        TEXT.format(
+            columns="a, b, c",
+            key="user_id",
+            measures="FIRST(L.id) AS a, LAST(P.id) AS b, LAST(Q.id) AS c",
+            skip="TO NEXT ROW",
+            pattern="L X* P Y* Q",
+            define="""L AS type = 2, X AS type = 2 OR amount <= 700, P AS type = 1 AND amount > 700,
+                Y AS type = 2 OR amount <= LAST(P.amount),
+                Q AS type = 1 AND amount > LAST(P.amount) AND time - FIRST(L.time) <= 86400000""",
+        ),
+    ),
+    # Z is the first row after the bound, or there is no more row.
+    "absence": (
+        [ORDER, CONFIRM],
+        TEXT.format(
+            columns="a",
+            key="user_id",
+            measures="FIRST(O.id) AS a",
+            skip="TO NEXT ROW",
+            pattern="O X* (Z | $)",
+            define="""O AS type = 4, Z AS time - FIRST(O.time) > 3600000,
+                X AS time - FIRST(O.time) <= 3600000 AND (type = 4 OR order_id != FIRST(O.order_id))""",
+        ),
+    ),
     "brute_force": (
         [LOGIN, FAILED],
         TEXT.format(
+            columns="a, b, c",
             key="user_id",
-            measures="FIRST(F.id) AS a, LAST(L.id) AS b, COUNT(F.id) AS c",
+            measures="FIRST(F.id) AS a, LAST(L.id) AS b, LAST(F.id) AS c",
             skip="PAST LAST ROW",
             pattern="F{3,} L",
             define="F AS type = 3, L AS type = 2 AND time - FIRST(F.time) <= 3600000",
@@ -33,6 +61,7 @@ QUERIES = {
     "rising": (
         [PAYMENT],
         TEXT.format(
+            columns="a, b, c",
             key="user_id",
             measures="FIRST(S.id) AS a, LAST(E.id) AS b, LAST(R.id) AS c",
             skip="TO LAST E",
@@ -44,6 +73,7 @@ QUERIES = {
     "v_shape": (
         [TICK],
         TEXT.format(
+            columns="a, b, c",
             key="symbol",
             measures="FIRST(S.id) AS a, LAST(D.id) AS b, LAST(E.id) AS c",
             skip="TO LAST U",
@@ -69,7 +99,7 @@ def main(name: str, warm: str, file: str, out: str, repeat: str) -> None:
         began = time.perf_counter()
         found = match_recognize(text, frame)
         seconds.append(time.perf_counter() - began)
-    found[["a", "b", "c"]].to_numpy(np.int64).tofile(out)
+    found[[c for c in "abc" if c in found]].to_numpy(np.int64).tofile(out)
     print("seconds", min(seconds), "warm_up", warm_up, "start", start)
 
 

@@ -64,6 +64,7 @@ Ask = Callable[[Query, Dataset, Runs], Answer]
 class Peer:
     """An engine: how it is asked, over how many events at most, what it cannot say.
 
+    `differs`: what it is asked although its nearest translation is known to mean something else, and why.
     `fewer`: the events of questions it is slow at. `only`: the questions a variant of an engine is there for.
     """
 
@@ -72,6 +73,7 @@ class Peer:
     ask: Ask
     at_most: int = 100_000_000
     cannot: Mapping[str, str] = field(default_factory=dict)
+    differs: Mapping[str, str] = field(default_factory=dict)
     fewer: Mapping[str, int] = field(default_factory=dict)
     only: frozenset[str] = frozenset()
 
@@ -99,10 +101,12 @@ def as_rows(table: pa.Table) -> Any:
 
 
 def differences(found: Answer, expected: Answer) -> str | None:
-    """What is wrong with an answer, in one line; nothing if it is the expected one."""
+    """What is wrong with an answer, in a few words; nothing if it is the expected one."""
     if found.digest == expected.digest:
         return None
     ours, theirs = ({tuple(row) for row in a.sorted_rows.tolist()} for a in (expected, found))
-    missing, extra = sorted(ours - theirs)[:2], sorted(theirs - ours)[:2]
-    counts = f"{len(found.sorted_rows)} matches instead of {len(expected.sorted_rows)}"
-    return f"{counts}; missing {missing}, not asked for {extra}"
+    parts = [f"{len(found.sorted_rows)} matches instead of {len(expected.sorted_rows)}"]
+    for rows, what in ((ours - theirs, "missing"), (theirs - ours, "too many")):
+        if rows:
+            parts.append(f"{len(rows)} {what}, as {min(rows)}")
+    return ", ".join(parts)

@@ -66,6 +66,7 @@ def _records(events: int) -> Any:
     parts = [
         _attacks(rng, events // 200, users),
         _orders(rng, events * 5 // 100, users),
+        _purchases(rng, events // 500, users),
         _sessions(rng, events * 3 // 100, users),
         _ticks(rng, events * 20 // 100, max(events // EVENTS_A_SYMBOL, 1)),
         _alone(rng, events * 12 // 100, users, PAYMENT),
@@ -111,6 +112,19 @@ def _attacks(rng: Any, count: int, users: int) -> Any:
     failed["time"] = login["time"][whose] - _at_the_bound(rng, before, _HOUR)
     failed["time"] = np.maximum(failed["time"], 0)
     return np.concatenate([failed, login])
+
+
+def _purchases(rng: Any, count: int, users: int) -> Any:
+    """A login, and two high payments in the day after it or about as long."""
+    logins = _alone(rng, count, users, LOGIN)
+    first, second = logins.copy(), logins.copy()
+    first["type"] = second["type"] = PAYMENT
+    first["amount"], second["amount"] = rng.integers(701, 900, count), rng.integers(900, 1000, count)
+    first["time"] += 1 + rng.integers(0, 12 * _HOUR, count)
+    second["time"] += _at_the_bound(rng, rng.integers(12 * _HOUR, 26 * _HOUR, count), 24 * _HOUR)
+    stories = np.concatenate([logins, first, second])
+    stories["time"] = np.minimum(stories["time"], _SPAN - 1)
+    return stories
 
 
 def _at_the_bound(rng: Any, gaps: Any, bound: int) -> Any:

@@ -53,7 +53,12 @@ def _brute_force(pl: Any, events: Any) -> Any:
     logins = tries.filter(login).select("user_id", "island", b="id", end="time")
     failed = tries.filter(pl.col("type") == "LoginFailed").join(logins, on=["user_id", "island"])
     recent = failed.filter(pl.col("time") >= pl.col("end") - timedelta(hours=1))
-    return recent.group_by("b").agg(a=pl.col("id").min(), c=pl.len()).filter(pl.col("c") >= 3)
+    return (
+        recent.group_by("b")
+        .agg(a=pl.col("id").min(), c=pl.col("id").max(), failures=pl.len())
+        .filter(pl.col("failures") >= 3)
+        .drop("failures")
+    )
 
 
 def _rising(pl: Any, events: Any) -> Any:

@@ -1,7 +1,7 @@
 """The questions, in Cepheid's language, chosen so that their meaning can be said in the other engines too.
 
-An answer is a table of whole numbers, one row a match: ids of its events, and the length of a closure where the ids of
-its ends do not tell which events it holds. Times are whole milliseconds and no two events share one, because Flink,
+An answer is a table of whole numbers, one row a match: ids of its events. Closures here take neighbours, so the ids of
+their ends tell which events they hold. Times are whole milliseconds and no two events share one, because Flink,
 Siddhi and Esper count in milliseconds and each orders ties in its own way.
 """
 
@@ -33,7 +33,7 @@ BRUTE_FORCE = Query(
     "three or more failed logins with no login among them, then a login, within an hour, per user",
     # A login ends the closure, so that the failures are those in a row; the oldest run takes them all.
     """LoginFailed{3,} as f until type == "Login" -> Login as l
-    .within(1h) .partition_by(user_id) .stnm() .longest() .emit(a: first(f).id, b: l.id, c: count(f))""",
+    .within(1h) .partition_by(user_id) .stnm() .longest() .emit(a: first(f).id, b: l.id, c: last(f).id)""",
     3,
 )
 RISING = Query(

@@ -57,8 +57,10 @@ class Bench:
             return Result(query.name, peer.name, events, why_not=why, wrong=True)
         if peer is cepheid_peers.SPARK:
             self._expected.setdefault((query.name, events), answer)
-        if trouble_found := differences(answer, self._answer(query, events)):
-            return Result(query.name, peer.name, events, why_not=trouble_found, wrong=True)
+        if other := differences(answer, self._answer(query, events)):
+            known = peer.differs.get(query.name)
+            why = f"another answer ({other}){f': {known}' if known else ''}"
+            return Result(query.name, peer.name, events, why_not=why, wrong=known is None)
         return Result(query.name, peer.name, events, answer, load=load)
 
     def _answer(self, query: Query, events: int) -> Answer:

@@ -33,7 +33,7 @@ WITH tries AS (
         ) - CASE WHEN type = 'Login' THEN 1 ELSE 0 END AS island
     FROM events WHERE type IN ('Login', 'LoginFailed')
 )
-SELECT min(f.id) AS a, l.id AS b, count(*) AS c
+SELECT min(f.id) AS a, l.id AS b, max(f.id) AS c
 FROM tries l JOIN tries f ON f.user_id = l.user_id AND f.island = l.island
 WHERE l.type = 'Login' AND f.type = 'LoginFailed' AND f.time >= l.time - INTERVAL 1 HOUR
 GROUP BY l.id HAVING count(*) >= 3

@@ -19,7 +19,7 @@ public final class EsperPeer {
     /** Over the stream of logins and failures alone, so that rows of the pattern are neighbours in it. */
     private static final String BRUTE_FORCE = """
             select a, b, c from E(type in (2, 3)) match_recognize (
-                partition by user measures f[0].id as a, l.id as b, count(f.id) as c
+                partition by user measures f[0].id as a, l.id as b, last(f.id) as c
                 after match skip past last row pattern (f{3,} l)
                 define f as f.type = 3, l as l.type = 2 and l.time - f[0].time <= 3600000)""";
     /** A match may begin anywhere; the condition on s keeps those out that begin inside a trend. */

@@ -18,6 +18,12 @@ public final class SiddhiPeer {
                 within 1 day
             select l.id as a, p.id as b, q.id as c insert into Found;
             end;""";
+    /** While a run is open no newer one begins, so failures too old for the window hide those after them. */
+    private static final String BRUTE_FORCE = """
+            partition with (user of E) begin
+            from every f=E[type == 3], g=E[type == 3], h=E[type == 3]+, l=E[type == 2] within 1 hour
+            select f.id as a, l.id as b, h[last].id as c insert into Found;
+            end;""";
     /** A sequence (commas) counts only to one or more, so the first two rises are steps of their own. */
     private static final String RISING = """
             partition with (user of E) begin
@@ -91,6 +97,7 @@ public final class SiddhiPeer {
     private static String text(String query) {
         return switch (query) {
             case "sequence" -> SEQUENCE;
+            case "brute_force" -> BRUTE_FORCE;
             case "rising" -> RISING;
             case "absence" -> ABSENCE;
             case "v_shape" -> V_SHAPE;
