@@ -1,0 +1,33 @@
+"""Cepheid itself: in this process from the Parquet file, and on Spark from a DataFrame."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+import cepheid
+from peers.asking import Answer, Peer, Runs, best_of
+from peers.data import Dataset
+from peers.queries import Query
+from peers.spark import frame
+
+
+def ask_local(query: Query, data: Dataset, runs: Runs) -> Answer:
+    return best_of(lambda d: _match(query, d), data, runs)
+
+
+def _match(query: Query, data: Dataset) -> pa.Table:
+    table: pa.Table = cepheid.match(query.text, str(data.parquet))
+    return table
+
+
+def ask_spark(query: Query, data: Dataset, runs: Runs) -> Answer:
+    return best_of(lambda d: _detected(query, d), data, runs)
+
+
+def _detected(query: Query, data: Dataset) -> pa.Table:
+    table: pa.Table = cepheid.match(query.text, frame(data)).toArrow()
+    return table
+
+
+LOCAL = Peer("cepheid", "from Parquet, in one process", ask_local, at_most=200_000)
+SPARK = Peer("cepheid-spark", "from Parquet, Spark batch, 2 cores", ask_spark)
