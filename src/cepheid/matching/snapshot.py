@@ -166,9 +166,10 @@ def unpack_sections(state: bytes, fingerprint: str) -> dict[str, bytes]:
     return dict(zip(table["section"].to_pylist(), table["body"].to_pylist(), strict=True))
 
 
-def ipc(table: pa.Table) -> bytes:
+def ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     result: bytes = sink.getvalue().to_pybytes()
     return result

@@ -177,7 +177,7 @@ class Bucket:
         self.blobs = {n: last for n, last in self.blobs.items() if n not in over}
         if rows is not None:
             number = max(self.blobs, default=0) + 1
-            body = ipc(rows)
+            body = ipc(rows, compressed=True)
             store.put_waiting(number, body)
             self.blobs[number] = pc.max(rows[TIME]).as_py()
             self.counts.bytes_written += len(body)

@@ -143,7 +143,7 @@ class Segment:
         return ~self.passed_over
 
     def bodies(self) -> Iterator[tuple[int, bytes]]:
-        return ((at, ipc(rows)) for at, rows in self.blocks.items())
+        return ((at, ipc(rows, compressed=True)) for at, rows in self.blocks.items())
 
     def block(self, at: int, read: ReadBlock) -> pa.Table:
         if at not in self.blocks:
