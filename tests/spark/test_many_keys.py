@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from test_bucket import PROGRAMS, Prepared, examples, facts, filled, prepared, told
 
 import cepheid
-from cepheid.engines.program import compile
+from cepheid.engines.program import Program, compile
 from cepheid.engines.spark import batch as batch_module
 from cepheid.engines.spark import many_keys
 from cepheid.engines.spark.batch import KeyByKey
-from cepheid.engines.spark.layout import SEQUENCE
+from cepheid.engines.spark.layout import NOW, SEQUENCE
 from cepheid.engines.spark.many_keys import ManyKeys
 from cepheid.engines.spark.output import Answer, Payload
 from cepheid.errors import EvaluationError
@@ -43,7 +43,16 @@ def in_rows(rows: Prepared, events: list[Event]) -> pa.RecordBatch:
     keyed = [(tuple(value(Moment(e, {})) for value in rows.key), e) for e in events if rows.arrives(e)]
     keyed.sort(key=lambda row: (row[0], row[1].place_in_order()))
     batch = rows.batch([e for _, e in keyed])
-    return batch.append_column(SEQUENCE, pa.array([e.seq for _, e in keyed], pa.int64()))
+    batch = batch.append_column(SEQUENCE, pa.array([e.seq for _, e in keyed], pa.int64()))
+    end = max((e.time for e in events), default=0)
+    return batch.append_column(NOW, pa.array([end] * batch.num_rows, pa.int64()))
+
+
+def bounded(program: Program) -> Prepared:
+    """As a bounded input is prepared: every row knows when the whole of it ends."""
+    rows = prepared(program, Lateness())
+    work = replace(rows.work.work, layout=replace(rows.work.work.layout, has_now=True))
+    return Prepared(replace(rows.work, work=work))
 
 
 def played(matcher: Any, batch: pa.RecordBatch, cuts: list[int]) -> list[Any]:
@@ -62,7 +71,7 @@ def test_keys_cut_anywhere(name: str, long: int, monkeypatch: pytest.MonkeyPatch
     @examples(40)
     @given(some_events(12, KINDS), st.integers(0, 2**32))
     def run(given_events: list[Event], seed: int) -> None:
-        rows = prepared(program, Lateness())
+        rows = bounded(program)
         events = filled(given_events)
         note(told(PROGRAMS[name], [events]))
         batch = in_rows(rows, events)
@@ -101,7 +110,7 @@ def test_matches_as_columns_are_the_rows() -> None:
     @examples(60)
     @given(some_events(12, KINDS), st.integers(0, 2**32))
     def run(given_events: list[Event], seed: int) -> None:
-        rows = prepared(program, Lateness())
+        rows = bounded(program)
         work = replace(rows.work.work, answer=answer)
         batch = in_rows(rows, filled(given_events))
         wanted = answer.batch(played(KeyByKey(work), batch, []))
@@ -118,7 +127,7 @@ def test_a_key_the_kernel_gives_up_on() -> None:
     """A sum beyond 64 bits: Python's numbers have no end."""
     query = "A as a -> B[v + a.v > 0] as b -> C as c .partition_by(k)"
     program = compile(query)
-    rows = prepared(program, Lateness())
+    rows = bounded(program)
     huge = 2**62 + 2**61
     events = filled(
         [
@@ -141,7 +150,7 @@ def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
         ("two streams of a key", [ManyKeys]),
         ("two streams of a key, one of them counted", [ManyKeys, KeyByKey]),
     ):
-        rows = prepared(compile(PROGRAMS[name]), Lateness())
+        rows = bounded(compile(PROGRAMS[name]))
         found = batch_module._matchers(rows.work.work, in_rows(rows, []))
         assert [type(matcher) for matcher in found] == kinds
     assert [s.name for s in found[0].work.program] == ["Pairs"]

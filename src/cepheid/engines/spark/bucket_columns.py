@@ -131,6 +131,7 @@ class StreamColumns:
         rows = self._compiled(keyed.table.schema)
         if rows is None:
             return self.matching.by_reference(self.name, self.matching.events(keyed.table), time)
+        keyed = keyed.narrowed(*rows.narrowed(keyed.table, keyed.offsets))
         digests = of_stream(keyed.digests, self.number)
         others = self._of_reference(digests)
         found = self._by_kernel(rows, keyed.of(~others), digests[~others], time)

@@ -62,6 +62,30 @@ class KernelRows:
         self.bits = [numbers[test] for test in tests_of(planned.plan)]
         self.left = [compile_test(work.answered.left[number]) for number in self.bits]
 
+    def narrowed(self, table: pa.Table, offsets: Table) -> tuple[pa.Table, Table]:
+        """Of the rows of the unit those that this stream has to see, and where the rows of each key begin then."""
+        wanted = self._wanted(table)
+        if wanted is None or wanted.all():
+            return table, offsets
+        kept = np.concatenate([[0], np.cumsum(wanted)])
+        return table.filter(pa.array(wanted)).combine_chunks(), kept[offsets]
+
+    def _wanted(self, table: pa.Table) -> npt.NDArray[np.bool_] | None:
+        """None: all of them."""
+        if self.plan.sees_all_events or len(self.work.program.streams) == 1:
+            return None
+        wanted = np.zeros(table.num_rows, np.bool_)
+        for at, name in enumerate(self.layout.bit_names()):
+            mine = sum(1 << (n % BITS_A_COLUMN) for n in set(self.bits) if n // BITS_A_COLUMN == at)
+            if mine:
+                wanted |= (table[name].to_numpy() & mine) != 0
+        if self.plan.closing_types and TYPE in table.column_names:
+            closing = pa.array(sorted(self.plan.closing_types), table[TYPE].type)
+            wanted |= pc.is_in(table[TYPE], closing).to_numpy()
+        elif self.plan.closing_types:
+            return None
+        return wanted
+
     def events(self, table: pa.Table) -> Events:
         fields = self.fields(table)
         return to_events(

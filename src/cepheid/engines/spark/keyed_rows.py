@@ -41,6 +41,13 @@ class KeyedRows(NamedTuple):
             self.table.filter(rows), self.digests[which], np.concatenate([[0], np.cumsum(sizes[which])])
         )
 
+    def narrowed(self, table: pa.Table, offsets: Numbers) -> KeyedRows:
+        """The same keys with fewer rows, without those that have none left."""
+        busy = np.diff(offsets) > 0
+        if busy.all():
+            return KeyedRows(table, self.digests, offsets)
+        return KeyedRows(table, self.digests[busy], np.append(offsets[:-1][busy], offsets[-1]))
+
 
 class KeyReader:
     """Finds the keys of rows. What a key is called is worked out once for each; the digests are remembered."""

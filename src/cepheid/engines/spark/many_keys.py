@@ -67,6 +67,12 @@ class StreamKernel:
         return self._match(rows, offsets, before, end, ends)
 
     def _match(self, rows: pa.Table, offsets: Table, before: _Open, end: int, ends: bool) -> Findings:
+        rows, offsets = self.rows.narrowed(rows, offsets)
+        busy = np.diff(offsets) > 0
+        busy[0] |= before.rows is not None  # a key that goes on counts without rows, too
+        offsets = np.append(offsets[:-1][busy], offsets[-1])
+        if len(offsets) < 2:
+            return Findings()
         kept = 0 if before.rows is None else before.rows.num_rows
         table = rows if before.rows is None else pa.concat_tables([before.rows, rows]).combine_chunks()
         keys = np.zeros((len(offsets), KEY_WIDTH), np.int64)
