@@ -108,7 +108,12 @@ def test_scenario(scenario: Scenario, tmp_path: Path) -> None:
 
 # --- made-up patterns and streams ---------------------------------------------------------------------------
 
-QUIET = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture)
+QUIET = (
+    HealthCheck.too_slow,
+    HealthCheck.filter_too_much,
+    HealthCheck.data_too_large,
+    HealthCheck.function_scoped_fixture,
+)
 TESTS = (
     "A as a -> B[v > a.v] as b -> C[v != a.v or v is null] as c .partition_by(k) .within(3s)"
     " .emit(id: match_id(), k: k, first: a.v, second: b.f, at: match_end())",
@@ -126,7 +131,9 @@ TESTS = (
 
 
 def made_up(count: int) -> settings:
-    return settings(max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+    return settings(
+        max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
+    )
 
 
 def check(query: str, events: list[Event], **options: Any) -> None:

@@ -18,9 +18,11 @@ from cepheid.engines.columnar.matching import Sorted
 from cepheid.engines.columnar.ordering import order_of
 from cepheid.matching.compiled.compiled_plan import Answers
 from cepheid.matching.compiled.kernel.emission import (
+    EVENT_POSITION,
     EVENT_ROW,
     OUT_CAUSE,
     OUT_DETECTED,
+    OUT_EVENTS,
     OUT_FIRST,
     OUT_KEY,
     OUT_KIND,
@@ -86,6 +88,26 @@ def _first_rows(found: Numbers, moments: Numbers, answers: Answers, rows: Sorted
     heads = np.concatenate([[0], np.flatnonzero(np.diff(group[best])) + 1])
     deciding: Numbers = first[best[heads]][group]
     return deciding
+
+
+def pending_in_order(answers: Answers, which: Numbers, rows: Sorted) -> Numbers:
+    """Absences that one key waits for, as complete runs are ordered: by start, by length, by their events."""
+    pending = np.flatnonzero(answers.rows[which, OUT_KIND] == PENDING)
+    keys = answers.rows[which[pending], OUT_KEY]
+    if len(np.unique(keys)) == len(keys):
+        return which
+
+    def place(at: int) -> tuple[Any, ...]:
+        row = answers.rows[at]
+        own = answers.events[row[OUT_FIRST] : row[OUT_FIRST] + row[OUT_EVENTS]]
+        ranks = rows.ranks(own[:, EVENT_ROW]).tolist()
+        positions = own[:, EVENT_POSITION].tolist()
+        steps = sorted(zip(positions, ranks, strict=True))
+        return int(row[OUT_KEY]), ranks[0], len(ranks), sorted(ranks), steps
+
+    found = which.copy()
+    found[pending] = sorted(which[pending].tolist(), key=place)
+    return found
 
 
 def in_order(keys: list[list[Any]]) -> Numbers:

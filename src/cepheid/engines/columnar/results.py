@@ -16,7 +16,7 @@ from cepheid.engines.columnar.key_codes import key_values
 from cepheid.engines.columnar.left_keys import Finding, match_left
 from cepheid.engines.columnar.matching import Sorted
 from cepheid.engines.columnar.objects import events_of
-from cepheid.engines.columnar.places import Places, in_order, places_of
+from cepheid.engines.columnar.places import Places, in_order, pending_in_order, places_of
 from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.frames import SCALARS
@@ -141,6 +141,7 @@ class StreamResults:
     def _add_objects(self, rows: Sorted, answers: Answers, which: Numbers, places: Places) -> None:
         if not len(which):
             return
+        which = pending_in_order(answers, which, rows)
         own = answers.rows[which]
         spans = [np.arange(r[OUT_FIRST], r[OUT_FIRST] + r[OUT_EVENTS]) for r in own]
         numbers = np.unique(answers.events[np.concatenate(spans), EVENT_ROW])

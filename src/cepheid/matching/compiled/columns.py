@@ -24,7 +24,7 @@ from cepheid.matching.evaluate import compile_value
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
-from cepheid.pattern.types import BOOL, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP
+from cepheid.pattern.types import BOOL, BYTES, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP
 
 Numbers = npt.NDArray[np.int64]
 
@@ -36,6 +36,7 @@ _STORED = {
     DURATION: pa.duration("us"),
     FLOAT: pa.float64(),
     STRING: pa.large_string(),
+    BYTES: pa.large_binary(),
 }
 
 
@@ -72,7 +73,7 @@ def to_events(
         nulls[column.number] = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
         if column.type == FLOAT:
             floats[column.place] = pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False)
-        elif column.type == STRING:
+        elif column.type in (STRING, BYTES):
             texts[column.place] = _spans(values, heap)
         else:
             ints[FIRST_COLUMN + column.place] = _whole(values)
