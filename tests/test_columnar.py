@@ -118,7 +118,8 @@ TESTS = (
     "A as a -> B[v > a.v] as b -> C[v != a.v or v is null] as c .partition_by(k) .within(3s)"
     " .emit(id: match_id(), k: k, first: a.v, second: b.f, at: match_end())",
     "A as a -> B[f >= b.f]+ as b -> C[f * 2 < sum(b.f) + a.v] as c .emit(n: count(b), top: last(b).f, s: sum(b.f))",
-    "A as a -> all B[v - a.v in (0, 1, 2)] as b -> C as c .stnm() .partition_by(name, k) .emit(id: match_id(), name: name)",
+    "A as a -> all B[v - a.v in (0, 1, 2)] as b -> C as c .stnm() .partition_by(name, k)"
+    " .emit(id: match_id(), name: name)",
     'A[concat(lower(name), "x") != "bx"] as a -> B[name > a.name] as b .partition_by(v % 2) .emit(id: match_id())',
     "A as a -> B[time - a.time <= 2s and not (f > a.f)] as b .timeouts() .within(4s) .partition_by(k)",
     "A as a -> B[v == a.v] as b -> C[v == a.v] as c .within(5s)",

@@ -92,6 +92,9 @@ def read_all(
     scan: Scan, read: Callable[[Piece], PieceRead], pool: Executor, threads: int
 ) -> Iterator[PieceRead]:
     """What the pieces held, in their order; never more of them in memory than the threads work on."""
+    if threads == 1:
+        yield from map(read, scan.pieces)
+        return
     waiting: deque[Future[PieceRead]] = deque()
     for piece in scan.pieces:
         waiting.append(pool.submit(read, piece))

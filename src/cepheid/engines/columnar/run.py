@@ -15,6 +15,7 @@ from cepheid.engines.columnar.reading import PieceRead, PieceReader, read_all
 from cepheid.engines.columnar.results import StreamAnswer, StreamResults
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.events import Columns
+from cepheid.pattern.expr import Opaque, walk
 from cepheid.pattern.types import Type
 
 
@@ -45,7 +46,8 @@ class Work:
 def run(work: Work) -> Answer:
     answer = Answer()
     with ExitStack() as stack:
-        pool = stack.enter_context(ThreadPoolExecutor(work.threads))
+        pool = ThreadPoolExecutor(work.threads)
+        stack.callback(pool.shutdown, cancel_futures=True)
         kept = [_kept(group, work) for group in work.groups]
         for rows in kept:
             stack.callback(rows.close)
@@ -64,7 +66,9 @@ def _kept(group: Group, work: Work) -> KeptRows:
 
 def _read(work: Work, kept: list[KeptRows], pool: ThreadPoolExecutor, answer: Answer) -> None:
     reader = PieceReader(work.groups, work.scan, work.columns)
-    for found in read_all(work.scan, reader.read, pool, work.threads):
+    # A user's function sees events in their order, and is never called by two threads.
+    threads = 1 if any(_calls_python(group) for group in work.groups) else work.threads
+    for found in read_all(work.scan, reader.read, pool, threads):
         work.on_piece(found)
         answer.events += found.events
         answer.types |= found.types
@@ -73,6 +77,11 @@ def _read(work: Work, kept: list[KeptRows], pool: ThreadPoolExecutor, answer: An
         for rows, batches in zip(kept, found.kept, strict=True):
             for batch in batches:
                 rows.add(batch)
+
+
+def _calls_python(group: Group) -> bool:
+    conditions = (expr for s in group.streams for expr in s.bits.in_python)
+    return any(isinstance(node, Opaque) for expr in conditions for node in walk(expr))
 
 
 def _match(
