@@ -281,9 +281,10 @@ def test_a_test_that_fails_says_what_it_says() -> None:
 
 @pytest.mark.parametrize("limits", ["max_runs: 2", "max_runs: 2, on_limit: evict_oldest", "max_matches: 1"])
 def test_limits(limits: str) -> None:
-    query = f"A as a -> all B as b -> C as c .partition_by(k) .subsets() .within(30s) .limit({limits})"
-    wanted = facts(query, TABLE, engine="reference")
-    assert facts(query, TABLE) == wanted
+    for steps in ("A as a -> all B as b -> C as c .subsets()", "A as a -> B as b -> C[v > 8] as c"):
+        query = f"{steps} .partition_by(k) .within(30s) .limit({limits})"
+        wanted = facts(query, TABLE, engine="reference")
+        assert facts(query, TABLE) == wanted
 
 
 def test_python_functions_see_events() -> None:

@@ -24,6 +24,7 @@ from cepheid.matching.compiled.kernel.emission import (
     OUT_KEY,
     OUT_PHASE,
 )
+from cepheid.matching.compiled.prune import chain_of, prune
 from cepheid.pattern.expr import Expr, Field, walk
 
 _LEAST, _MOST = 1 << 14, 1 << 18  # rows of a chunk; a key is never cut
@@ -71,6 +72,7 @@ class StreamMatcher:
         kinds = [self.stream.compiled.types.get(name, -1) for name in group.types]
         self.kinds = np.array([*kinds, -1], np.int64)  # the last: a type that no stream names
         self.fields = _fields_read(self.stream)
+        self.chain = chain_of(self.stream.plan)
 
     def own_rows(self, rows: Sorted) -> Sorted:
         """Of the rows of the group, those that this stream has to see."""
@@ -103,11 +105,17 @@ class StreamMatcher:
         """The keys from the first up to the last."""
         begin = rows.offsets[first]
         taken = rows.rows[begin : rows.offsets[last]]
+        offsets = rows.offsets[first : last + 1] - begin
+        bits, ranks = own.bits[taken], None
+        if self.chain is not None:
+            bits, ranks = prune(self.stream.plan, self.chain, own.times[taken], bits, offsets)
+            left = np.flatnonzero(bits)
+            offsets = np.searchsorted(left, offsets)
+            taken, bits, ranks = taken[left], bits[left], ranks[left]
         columns = self.stream.compiled.columns
         table = own.fields.take(pa.array(taken)) if own.fields.num_columns else own.fields
-        events = to_events(table, columns, own.times[taken], own.bits[taken], own.kinds[taken])
-        keys = Keys.without_state(rows.offsets[first : last + 1] - begin)
-        answers = self._kernel().match(events, keys, end, ends=True)
+        events = to_events(table, columns, own.times[taken], bits, own.kinds[taken], ranks)
+        answers = self._kernel().match(events, Keys.without_state(offsets), end, ends=True)
         return _in_table(answers, taken, first)
 
     def _kernel(self) -> Kernel:
