@@ -112,11 +112,13 @@ class StreamMatcher:
             left = np.flatnonzero(bits)
             offsets = np.searchsorted(left, offsets)
             taken, bits, ranks = taken[left], bits[left], ranks[left]
+        keys = np.flatnonzero(np.diff(offsets))  # those that have rows
+        offsets = np.append(offsets[keys], offsets[-1])
         columns = self.stream.compiled.columns
         table = own.fields.take(pa.array(taken)) if own.fields.num_columns else own.fields
         events = to_events(table, columns, own.times[taken], bits, own.kinds[taken], ranks)
         answers = self._kernel().match(events, Keys.without_state(offsets), end, ends=True)
-        return _in_table(answers, taken, first)
+        return _in_table(answers, taken, keys + first)
 
     def _kernel(self) -> Kernel:
         kernel: Kernel | None = getattr(self._own, "kernel", None)
@@ -152,15 +154,15 @@ def _chunks(offsets: Numbers, threads: int) -> Iterator[tuple[int, int]]:
             first = last
 
 
-def _in_table(answers: Answers, taken: Numbers, first: int) -> Answers:
+def _in_table(answers: Answers, taken: Numbers, keys: Numbers) -> Answers:
     """Rows by their number in the table, keys by their own: nothing is left of the chunk."""
     rows, events = answers.rows.copy(), answers.events.copy()
-    rows[:, OUT_KEY] += first
+    rows[:, OUT_KEY] = keys[rows[:, OUT_KEY]]
     by_event = rows[:, OUT_PHASE] == 0
     rows[by_event, OUT_CAUSE] = taken[rows[by_event, OUT_CAUSE]]
     events[:, EVENT_ROW] = taken[events[:, EVENT_ROW]]
     none = np.zeros(0, np.int64)
-    left = [key + first for key in answers.left]
+    left = [int(keys[key]) for key in answers.left]
     return Answers(rows, events, answers.counts, left, none, none, none)
 
 
