@@ -346,6 +346,12 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     wanted = out("--engine", "reference", "--sort")
     assert wanted
     assert out() == out("--memory", "1B") == out("--engine", "compiled") == wanted
+    for engine in ("reference", "compiled"):
+        target = tmp_path.parent / f"{tmp_path.name}-{engine}.parquet"
+        out("--format", "parquet", "--out", str(target), "--engine", engine, "--sort", "--limit", "5")
+    written = [pq.read_table(p) for p in sorted(tmp_path.parent.glob(f"{tmp_path.name}-*.parquet"))]
+    assert written[0].num_rows == 5
+    assert written[0].equals(written[1])
     query = tmp_path / "q.cep"
     query.write_text(f"stream S = {EMIT}", encoding="utf-8")
     shown = CliRunner().invoke(main, ["explain", str(query), "--schema", str(tmp_path / "0.parquet")])

@@ -16,7 +16,7 @@ import click
 
 from cepheid.cli.jobs import AnyJob, stream_names
 from cepheid.cli.reporting import Notes
-from cepheid.cli.sinks import Sink, open_sink, opened
+from cepheid.cli.sinks import ParquetSink, Sink, open_sink, opened
 from cepheid.cli.summary import Tally, progress_bar, summary
 from cepheid.cli.trace import Trace
 from cepheid.engines.local.bad_rows import BadRow
@@ -110,7 +110,7 @@ def drive(
     began = time.perf_counter()
     try:
         with progress_bar(job, bar):
-            for found in job.steps():
+            for found in _found(job, wanted, sink):
                 for item in found:
                     if item.kind == "dead_letter":
                         tally.dead_letters += 1
@@ -124,6 +124,18 @@ def drive(
     elapsed = time.perf_counter() - began
     sink.finish()
     return tally, elapsed
+
+
+def _found(job: AnyJob, wanted: set[str], sink: Sink) -> Iterator[list[Found]]:
+    """What is found; a whole table goes to a sink that takes tables."""
+    if not isinstance(job, Job) or not isinstance(sink, ParquetSink):
+        yield from job.steps()
+        return
+    for found in job.answers():
+        if isinstance(found, list):
+            yield found
+        elif found.stream in wanted:
+            sink.take_table(found.stream, found.table)
 
 
 def _take(item: Found, sink: Sink, tally: Tally, notes: Notes | None, unfinished: Write | None) -> None:
