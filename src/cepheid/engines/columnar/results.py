@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engines.columnar.groups import StreamPlan
+from cepheid.engines.columnar.groups import Group, StreamPlan
 from cepheid.engines.columnar.instants import Numbers
-from cepheid.engines.columnar.kept import FIELD, TIME
 from cepheid.engines.columnar.key_codes import key_values
 from cepheid.engines.columnar.left_keys import Finding, match_left
+from cepheid.engines.columnar.match_tables import MatchTable
 from cepheid.engines.columnar.matching import Sorted
 from cepheid.engines.columnar.objects import events_of
 from cepheid.engines.columnar.places import Places, in_order, pending_in_order, places_of
-from cepheid.engines.local.arrow_types import type_from_arrow
+from cepheid.engines.local.arrow_values import batch_rows
 from cepheid.engines.local.events import Columns
-from cepheid.engines.local.frames import SCALARS
 from cepheid.engines.rows import RowMaker, pending_row, timeout_row
 from cepheid.matching.compiled.compiled_plan import Answers
 from cepheid.matching.compiled.findings import FindingsReader
@@ -31,12 +30,8 @@ from cepheid.matching.compiled.kernel.emission import (
     OUT_KEY,
     OUT_KIND,
 )
-from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
 from cepheid.matching.found import Match, Timeout
-from cepheid.matching.ids import key_text, text_word
-from cepheid.matching.keys import lookup_key
-from cepheid.pattern.expr import Element, Expr, Field, Key
-from cepheid.pattern.types import NULL, Type
+from cepheid.pattern.types import Type
 
 Row = dict[str, Any]
 
@@ -65,10 +60,10 @@ class StreamResults:
     """Collects what a stream finds, part by part."""
 
     def __init__(
-        self, stream: StreamPlan, outputs: list[tuple[str, Type]], types: list[str], columns: Columns
+        self, stream: StreamPlan, outputs: list[tuple[str, Type]], group: Group, columns: Columns
     ) -> None:
-        self.stream, self.types, self.columns = stream, types, columns
-        self.outputs = dict(outputs)
+        self.stream, self.types, self.columns = stream, list(group.types), columns
+        self.table = MatchTable.of(stream, dict(outputs), group.schema)
         self.maker = RowMaker(stream.planned)
         self.listed = {kind: _Listed() for kind in ("match", "timeout", "pending")}
         self.tables: list[pa.Table] = []
@@ -79,8 +74,8 @@ class StreamResults:
         matches = np.flatnonzero(answers.rows[:, OUT_KIND] == MATCH)
         others = np.arange(len(answers.rows))
         # With a key that the reference matcher took there are matches as objects: then all are.
-        if len(matches) and not answers.left and not self.listed["match"].rows and self._in_columns(rows):
-            self._add_columns(rows, answers, matches, places)
+        if self.table is not None and len(matches) and not answers.left and not self.listed["match"].rows:
+            self._add_table(rows, answers, matches, places)
             others = np.flatnonzero(answers.rows[:, OUT_KIND] != MATCH)
         self._add_objects(rows, answers, others, places)
         for key in answers.left:
@@ -97,44 +92,15 @@ class StreamResults:
         table = pa.concat_tables(self.tables)
         if not self.listed["match"].rows:
             return table.take(pa.array(in_order(self.table_keys)))
-        # Some parts gave columns, others objects: rows are what both can be.
-        from cepheid.engines.local.arrow_values import batch_rows
-
+        # Some parts gave tables, others objects: rows are what both can be.
         rows = [*batch_rows({n: table[n] for n in table.column_names}), *self.listed["match"].rows]
         order = in_order([*self.table_keys, *self.listed["match"].keys])
         return [rows[i] for i in order.tolist()]
 
-    # Columns.
-
-    def _in_columns(self, rows: Sorted) -> bool:
-        outputs, plan = self.stream.planned.stream.outputs, self.stream.plan
-        if not outputs or plan.pattern.eager:
-            return False
-        if not are_columns([o.expr for o in outputs], plan, _fields(rows.table).schema):
-            return False
-        return all(self._is_plain(o.expr, self.outputs[o.name], rows.table) for o in outputs)
-
-    def _is_plain(self, expr: Expr, kind: Type, table: pa.Table) -> bool:
-        """Is the column of the type that its values have, whatever they are?"""
-        if kind not in SCALARS or kind == NULL:
-            return False
-        path: tuple[str, ...] = expr.path if isinstance(expr, (Field, Element)) else ()
-        if isinstance(expr, Key):
-            part = self.stream.plan.key[self.stream.plan.key_names.index(expr.name)]
-            path = part.path if isinstance(part, Field) else ()
-        if not path:
-            return True
-        own = table.schema.field(FIELD + path[0]).type
-        return type_from_arrow(own) == kind and not pa.types.is_uint64(own)
-
-    def _add_columns(self, rows: Sorted, answers: Answers, matches: Numbers, places: Places) -> None:
-        plan, table = self.stream.plan, rows.table
-        read = _PartColumns(plan, answers, matches, _fields(table), table[TIME].to_numpy(), _no_key)
-        read.table = table
-        outputs = self.stream.planned.stream.outputs or ()
-        found = {o.name: read.column(o.expr, SCALARS[self.outputs[o.name]]) for o in outputs}
-        self.tables.append(pa.table(found))
-        self.table_keys.append(places.taken(matches).keys(table, len(self.columns.order)))
+    def _add_table(self, rows: Sorted, answers: Answers, matches: Numbers, places: Places) -> None:
+        assert self.table is not None
+        self.tables.append(self.table.read(answers, matches, rows.table))
+        self.table_keys.append(places.taken(matches).keys(rows.table, len(self.columns.order)))
 
     # Objects.
 
@@ -176,27 +142,3 @@ class StreamResults:
 
 def _kind(found: Finding) -> str:
     return "match" if isinstance(found, Match) else "timeout" if isinstance(found, Timeout) else "pending"
-
-
-def _fields(table: pa.Table) -> pa.Table:
-    names = [name for name in table.column_names if name.startswith(FIELD)]
-    return table.select(names).rename_columns([name.removeprefix(FIELD) for name in names])
-
-
-def _no_key(row: int) -> tuple[Any, ...]:
-    raise AssertionError("keys are read all at once")
-
-
-class _PartColumns(MatchColumns):
-    """Columns of matches; the keys of all of them are read at once."""
-
-    table: pa.Table
-
-    def _key_words(self) -> Any:
-        numbers, first, where = np.unique(self.rows[:, OUT_KEY], return_index=True, return_inverse=True)
-        begins = np.cumsum(self.counts) - self.counts
-        keys = key_values(self.plan, self.table, self.events[begins[first], EVENT_ROW])
-        inferred = self.plan.inferred_key
-        words = [text_word(key_text(lookup_key(key, inferred))) for key in keys]
-        assert len(words) == len(numbers)
-        return np.array(words, np.uint64)[where]

@@ -87,9 +87,9 @@ def _calls_python(group: Group) -> bool:
 def _match(
     work: Work, group: Group, kept: KeptRows, pool: ThreadPoolExecutor, end: int
 ) -> dict[str, StreamAnswer]:
-    types, order = list(group.types), len(work.columns.order)
+    order = len(work.columns.order)
     matchers = [StreamMatcher(group, i, pool, work.threads) for i in range(len(group.streams))]
-    results = [StreamResults(s, work.outputs(s.name), types, work.columns) for s in group.streams]
+    results = [StreamResults(s, work.outputs(s.name), group, work.columns) for s in group.streams]
     for table in kept.parts():
         if table.num_rows:
             rows = Sorted.of(group, table, order)
