@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -302,6 +303,18 @@ def test_counters_and_progress(tmp_path: Path) -> None:
     assert jobs[0].counters == jobs[1].counters
     assert jobs[0].last_time == jobs[1].last_time
     assert [job.progress.fraction for job in jobs] == [1.0, 1.0]
+
+
+def test_nothing_is_left_in_the_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made: list[str] = []
+    make = tempfile.mkdtemp
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda **how: made.append(make(**how)) or made[-1])
+    assert len(cepheid.match(EMIT, TABLE, engine="compiled", memory=1))
+    with pytest.raises(InputMistake):
+        cepheid.match(EMIT, with_bad_rows().slice(24), engine="compiled", memory=1)
+    assert len(made) == 2
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_misspelt_type_is_told() -> None:
