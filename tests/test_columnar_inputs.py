@@ -21,7 +21,7 @@ from test_columnar import facts
 import cepheid
 from cepheid.cli.app import main
 from cepheid.cli.running import size_of
-from cepheid.engines.columnar import choice, matching, scan
+from cepheid.engines.columnar import choice, matching, results, scan
 from cepheid.engines.local.run import Job
 from cepheid.engines.options import make_options
 from cepheid.errors import EvaluationError, InputMistake
@@ -286,6 +286,38 @@ def test_limits(limits: str) -> None:
         query = f"{steps} .partition_by(k) .within(30s) .limit({limits})"
         wanted = facts(query, TABLE, engine="reference")
         assert facts(query, TABLE) == wanted
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        ".within(20s) .emit(id: match_id(), v: b.v)",
+        ".within(20s)",
+        ".within(8s) .timeouts()",
+        "-> NOT C within 3s",
+        "-> all C as c .longest() .within(9s)",
+    ],
+)
+def test_keys_that_the_kernel_gives_up_on(rest: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of more than 64 bits, in some keys: the reference matcher takes those, in their place."""
+    taken: list[int] = []
+    by_reference = results.match_left
+
+    def noted(*given: Any) -> Any:
+        taken.append(given[2])
+        return by_reference(*given)
+
+    monkeypatch.setattr(results, "match_left", noted)
+    huge = [
+        v + (2**62 if k == "k1" else 0) for v, k in zip(*(TABLE[n].to_pylist() for n in "vk"), strict=True)
+    ]
+    table = TABLE.set_column(3, "v", pa.array(huge))
+    query = f"A as a -> B[v * a.v != 4] as b {rest} .partition_by(k)"
+    wanted = facts(query, table, engine="reference")
+    assert any(wanted["matches"].values())
+    for more in ({"threads": 1}, {"memory": 1}):
+        assert facts(query, table, engine="compiled", **more) == wanted
+    assert len(taken) == 2
 
 
 def test_python_functions_see_events() -> None:
