@@ -294,7 +294,7 @@ def test_limits(limits: str) -> None:
         ".within(20s) .emit(id: match_id(), v: b.v)",
         ".within(20s)",
         ".within(8s) .timeouts()",
-        "-> NOT C within 3s",
+        "-> NOT C[v < 2] within 9s",
         "-> all C as c .longest() .within(9s)",
     ],
 )
