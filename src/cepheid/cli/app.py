@@ -99,10 +99,10 @@ def _columns(command: Command) -> Command:
 @click.option("--stream", metavar="NAME", help="Only this stream's matches; without it those of all streams.")
 @click.option(
     "--engine",
-    type=click.Choice(["auto", "reference", "spark"]),
+    type=click.Choice(["auto", "reference", "compiled", "spark"]),
     default="auto",
     show_default=True,
-    help="Where it runs; auto is here, in this process.",
+    help="auto: in this process, by the compiled matcher where it can (big Parquet files).",
 )
 @click.option(
     "--format",
@@ -144,7 +144,12 @@ def _columns(command: Command) -> Command:
 @click.option(
     "--sort/--no-sort",
     default=None,
-    help="Sort the whole input in memory, or take events as they come. Files up to 32 MB are sorted.",
+    help="Sort the whole input, or take events as they come. Files up to 32 MB are sorted, and Parquet.",
+)
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="How much of Parquet is held in memory, such as 2GB; more goes to files.  [default: a quarter of it]",
 )
 @click.option("--trace", is_flag=True, help="Show each run's life as it happens.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Rows shown of each stream (table: 50).")

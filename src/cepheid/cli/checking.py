@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cepheid.engines.local.events import scan_schema
+from cepheid.engines.local.explaining import matcher_of_job, matcher_of_program
 from cepheid.engines.local.run import Job
 from cepheid.engines.options import make_options
 from cepheid.engines.program import PlannedStream, Program, compile
@@ -33,6 +34,7 @@ def explain_query(
     text: str, name: str, events: str | None, *, stream: str | None, mermaid: bool, **columns: Any
 ) -> None:
     program, _ = _compiled(text, name, events, columns)
+    streams_shown = list(program) if stream is None else [program[stream]]
     if stream is not None:
         planned = program[stream]
         shown = plan_mermaid(planned.plan) if mermaid else explain_text(planned.plan, planned.stream.pattern)
@@ -41,6 +43,21 @@ def explain_query(
         written = {s.name: s.stream.pattern for s in program}
         shown = program_mermaid(streams) if mermaid else program_text(streams, written)
     click.echo(shown.rstrip("\n"))
+    if not mermaid and (matcher := _matcher(text, name, events, program, streams_shown, columns)):
+        click.echo(f"\n{matcher}".rstrip("\n"))
+
+
+def _matcher(
+    text: str,
+    name: str,
+    events: str | None,
+    program: Program,
+    streams: list[PlannedStream],
+    columns: dict[str, Any],
+) -> str:
+    if events is None:
+        return matcher_of_program(program, streams)
+    return matcher_of_job(Job(text, events, make_options(**columns), source_name=name), streams)
 
 
 def _compiled(

@@ -23,6 +23,7 @@ from cepheid.pattern.types import STRING, TIMESTAMP
 _NOT_ON_SPARK = {
     "trace": "--trace",
     "sort": "--sort and --no-sort",
+    "memory": "--memory",
     "bad_rows_out": "--bad-rows-out",
 }
 _ONLY_STREAMING = {

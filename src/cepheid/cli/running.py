@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +16,7 @@ import click
 
 from cepheid.cli.jobs import AnyJob, stream_names
 from cepheid.cli.reporting import Notes
-from cepheid.cli.sinks import Sink, open_sink, opened
+from cepheid.cli.sinks import ParquetSink, Sink, open_sink, opened
 from cepheid.cli.summary import Tally, progress_bar, summary
 from cepheid.cli.trace import Trace
 from cepheid.engines.local.bad_rows import BadRow
@@ -55,6 +56,7 @@ class Request:
     bad_rows_out: str | None = None
     unfinished: str | None = None
     sort: bool | None = None
+    memory: str | None = None
     trace: bool = False
     limit: int | None = None
     report: str | None = None
@@ -74,13 +76,12 @@ class Request:
 
 def run_request(request: Request) -> None:
     _refuse_contradictions(request)
-    streamed = _streamed(request)
     with ExitStack() as stack:
         bad = stack.enter_context(letters(request.bad_rows_out, "bad row"))
         dead = stack.enter_context(letters(request.dead_letters, "dead letter"))
         unfinished = stack.enter_context(letters(request.unfinished, "run")) if request.unfinished else None
         trace = Trace(_trace_line(request), request.stream) if request.trace else None
-        job = Job(request.text, request.events, _options(request, streamed), trace, request.name, bad)
+        job = _job(request, trace, bad)
         if trace is not None:
             trace.program = job.program
         streams = stream_names(job.program, request.stream)
@@ -109,7 +110,7 @@ def drive(
     began = time.perf_counter()
     try:
         with progress_bar(job, bar):
-            for found in job.steps():
+            for found in _found(job, wanted, sink):
                 for item in found:
                     if item.kind == "dead_letter":
                         tally.dead_letters += 1
@@ -123,6 +124,18 @@ def drive(
     elapsed = time.perf_counter() - began
     sink.finish()
     return tally, elapsed
+
+
+def _found(job: AnyJob, wanted: set[str], sink: Sink) -> Iterator[list[Found]]:
+    """What is found; a whole table goes to a sink that takes tables."""
+    if not isinstance(job, Job) or not isinstance(sink, ParquetSink):
+        yield from job.steps()
+        return
+    for found in job.answers():
+        if isinstance(found, list):
+            yield found
+        elif found.stream in wanted:
+            sink.take_table(found.stream, found.table)
 
 
 def _take(item: Found, sink: Sink, tally: Tally, notes: Notes | None, unfinished: Write | None) -> None:
@@ -143,22 +156,42 @@ def _nowhere(row: Any) -> None:
 # --- sorted or streamed -------------------------------------------------------------------------------------
 
 
-def _streamed(request: Request) -> bool:
-    """Are events taken as they come? Sorting holds all of them in memory, so only small inputs are."""
+def _job(request: Request, trace: Trace | None, bad: Callable[[BadRow], None]) -> Job:
+    """Sorting holds all events in memory, so large inputs are sorted only where the compiled matcher does it."""
+    # A report shows the events of matches, which the compiled matcher does not make.
+    engine = "reference" if request.report else request.engine
+
+    def made(streamed: bool) -> Job:
+        options = _options(request, streamed)
+        return Job(request.text, request.events, options, trace, request.name, bad, engine)
+
+    streamed = _streamed(request)
+    if streamed is not None:
+        return made(streamed)
+    job = made(streamed=False)
+    if not job.choice.others(job.program):
+        return job
+    _tell_streamed(request)
+    return made(streamed=True)
+
+
+def _streamed(request: Request) -> bool | None:
+    """Are events taken as they come? None: only if they would have to be sorted in memory."""
     if request.sort is not None:
         return not request.sort
     if request.disorder or request.lateness or request.late or request.dead_letters or request.events == "-":
         return True
+    return False if _size(request.events) <= SORTED_UP_TO else None
+
+
+def _tell_streamed(request: Request) -> None:
     size = _size(request.events)
-    if size <= SORTED_UP_TO:
-        return False
     if not request.quiet:
         click.echo(
             f"{request.events} is large (about {size / 2**20:,.0f} MB of events), so events are taken in the "
             f"order of the file; --disorder DURATION allows for disorder, --sort sorts all of it in memory",
             err=True,
         )
-    return True
 
 
 def _size(events: str) -> int:
@@ -183,10 +216,26 @@ def _options(request: Request, streamed: bool) -> Options:
         lateness=request.lateness,
         too_late=request.late or ("dead-letter" if request.dead_letters else "fail"),
         bad_rows=request.bad_rows or ("dead-letter" if request.bad_rows_out else "fail"),
+        memory=None if request.memory is None else size_of(request.memory),
     )
     # Standard input may be somebody who waits for an answer to each event, and so may a reader of the trace.
     one_by_one = request.trace or (request.events == "-" and streamed)
     return replace(options, batch_size=1) if one_by_one else options
+
+
+_UNITS = {"": 1, "B": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+
+
+def size_of(text: str) -> int:
+    """
+    >>> size_of("1.5 GB") == 3 * 2**29
+    True
+    """
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?B?)\s*", text.upper().replace("IB", "B"))
+    if found is None:
+        raise click.UsageError(f"--memory {text} is not a size: write it as 512MB or 2GB.")
+    unit = found[2] if found[2].endswith("B") or not found[2] else found[2] + "B"
+    return int(float(found[1]) * _UNITS[unit])
 
 
 def instant(text: str | None) -> str | float | None:

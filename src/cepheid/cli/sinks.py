@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 import click
+import pyarrow as pa
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -106,17 +107,25 @@ class ParquetSink:
         self.job, self.targets = job, targets
         self.left = _Left(limit)
         self.rows: dict[str, list[Row]] = {name: [] for name in targets}
+        self.tables: dict[str, pa.Table] = {}
 
     def take(self, stream: str, row: Row) -> None:
         if self.left.one(stream):
             self.rows[stream].append(row)
+
+    def take_table(self, stream: str, table: pa.Table) -> None:
+        """All matches of a stream: no row is made."""
+        self.tables[stream] = table.slice(0, self.left.limit)
 
     def flush(self) -> None:
         pass
 
     def finish(self) -> None:
         for name, target in self.targets.items():
-            write_table(build_table(self.rows[name], self.job.columns(name)), target, "parquet")
+            table = self.tables.get(name)
+            if table is None:
+                table = build_table(self.rows[name], self.job.columns(name))
+            write_table(table, target, "parquet")
 
 
 class _Left:

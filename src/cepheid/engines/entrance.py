@@ -12,7 +12,7 @@ from cepheid.engines.spark.inputs import is_spark
 from cepheid.errors import InputMistake, nearest
 from cepheid.matching.lifecycle import Listener
 
-ENGINES = ("auto", "reference", "spark")
+ENGINES = ("auto", "reference", "compiled", "spark")
 
 
 def run(
@@ -32,6 +32,8 @@ def run(
     bad_rows: str = "fail",
     engine: str = "auto",
     listener: Listener | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
 ) -> Results:
     """Run every stream of a program over events; the matches by stream, in the kind the events came in.
 
@@ -41,13 +43,25 @@ def run(
     """
     _known_engine(engine)
     options = make_options(
-        time, type, order, end, time_unit, partition_by, now, disorder, lateness, too_late, bad_rows
+        time,
+        type,
+        order,
+        end,
+        time_unit,
+        partition_by,
+        now,
+        disorder,
+        lateness,
+        too_late,
+        bad_rows,
+        memory=memory,
+        threads=threads,
     )
     if is_spark(events):
         from cepheid.engines.spark.run import run_spark
 
         return run_spark(query, events, options)
-    job = Job(query, events, options, listener)
+    job = Job(query, events, options, listener, engine=engine)
     return collect(job)
 
 

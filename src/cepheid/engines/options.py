@@ -31,6 +31,8 @@ class Options:
     batch_size: int = BATCH  # how many events are read before what they made certain is given
     buckets: int | None = None  # Spark streams: how many buckets the keys are spread over
     end_type: str | None = None  # Spark streams: an event of this type says that the stream is over
+    memory: int | None = None  # bytes of rows kept for the compiled matcher; beyond it they go to files
+    threads: int | None = None  # of the compiled matcher; None: as many as there are cores
 
 
 def make_options(
@@ -47,6 +49,8 @@ def make_options(
     bad_rows: str = "fail",
     buckets: int | None = None,
     end_type: str | None = None,
+    memory: int | None = None,
+    threads: int | None = None,
 ) -> Options:
     columns = Columns(time, type, _names(order), end, time_unit)
     late, policy = None, _policy(too_late)
@@ -63,6 +67,8 @@ def make_options(
         policy,
         buckets=buckets,
         end_type=end_type,
+        memory=memory,
+        threads=threads,
     )
 
 

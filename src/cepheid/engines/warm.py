@@ -8,6 +8,7 @@ import pyarrow as pa
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import CompiledPlan, Kernel, Keys
+from cepheid.matching.compiled.prune import chain_of, prune
 from cepheid.pattern.types import struct_of
 
 # One pattern of each kind: each kind is compiled by itself.
@@ -21,6 +22,8 @@ def warm() -> None:
         none = np.zeros(0, np.int64)
         events = to_events(pa.table({}), plan.columns, none, none, none)
         Kernel(plan).match(events, Keys.without_state(np.zeros(2, np.int64)), 0, ends=True)
+        if (chain := chain_of(plan.plan)) is not None:
+            prune(plan.plan, chain, none, none, np.zeros(2, np.int64))
 
 
 if __name__ == "__main__":

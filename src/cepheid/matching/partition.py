@@ -90,7 +90,7 @@ class Partition:
         while held := [r for r in self.runs if self._held(r)]:
             self.runs = [r for r in self.runs if not self._held(r)]
             self._finish(held, time)
-        pending = tuple(self._pending(r) for r in self.runs if self.moves.waiting(r))
+        pending = tuple(self._pending(r) for r in in_order(self.runs) if self.moves.waiting(r))
         return before + replace(self._answer(), pending=pending)
 
     def _answer(self) -> Findings:

@@ -227,4 +227,5 @@ def _by_first_event(found: Iterable[Findings]) -> list[Findings]:
 
 
 def _first_place(found: Findings) -> tuple[Any, ...]:
-    return min((m.events[0].place_in_order() for m in found.matches), default=())
+    of_a_kind = found.matches or found.timeouts or found.pending
+    return min(f.events[0].place_in_order() for f in of_a_kind)

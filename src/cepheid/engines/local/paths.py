@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from glob import glob
 from pathlib import Path
 
+from cepheid.engines.columnar.scan import Scan, scan_parquet
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.open_files import explained
 from cepheid.engines.local.reading import FileReader, Kind, Progress, Reader, Row
@@ -18,12 +19,13 @@ from cepheid.errors import InputMistake
 from cepheid.pattern.types import NULL, UNKNOWN, Schema, Type, common, struct_of
 
 
-def path_reader(name: str, columns: Columns) -> tuple[Kind, Reader, Progress]:
-    if name == "-":
+def path_reader(names: Sequence[str], columns: Columns) -> tuple[Kind, Reader, Progress]:
+    """Files, directories, patterns, one after the other; `-` alone is standard input."""
+    if list(names) == ["-"]:
         return "path", LinesReader(getattr(sys.stdin, "buffer", sys.stdin), "<stdin>"), Progress(unit="bytes")
-    paths = _paths(name)
+    paths = [path for name in names for path in _paths(name)]
     total = sum(path.stat().st_size for path in paths)
-    reader = FilesReader([_file_reader(path, columns) for path in paths])
+    reader = FilesReader([_file_reader(path, columns) for path in paths], columns.type)
     return "path", reader, Progress(total=total, unit="bytes")
 
 
@@ -66,8 +68,8 @@ class FilesReader:
 
     typed: bool | None = None
 
-    def __init__(self, files: list[FileReader]) -> None:
-        self._files = files
+    def __init__(self, files: list[FileReader], type: str) -> None:
+        self._files, self._type = files, type
 
     def schema(self) -> Schema | None:
         structs = [file.struct() for file in self._files]
@@ -75,6 +77,13 @@ class FilesReader:
         if not known or len(known) < len(structs):
             return None
         return Schema(common_fields=reduce(_either, known))
+
+    def scan(self) -> Scan | None:
+        """Parquet alone, and with the same columns in all files."""
+        files = [file for file in self._files if isinstance(file, ParquetReader)]
+        if len(files) < len(self._files):
+            return None
+        return scan_parquet([file.file for file in files], [self._type])
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         before = 0

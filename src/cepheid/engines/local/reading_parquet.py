@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from cepheid.engines.columnar.scan import ParquetFile
 from cepheid.engines.local.arrow_types import as_declared, struct_of_arrow
 from cepheid.engines.local.arrow_values import batch_rows, named
 from cepheid.engines.local.events import Columns, check_columns
@@ -24,6 +25,9 @@ class ParquetReader:
         with explained(path), closing(self._open()) as file:
             self._struct = struct_of_arrow(file.schema_arrow)
             self._rows = file.metadata.num_rows
+            groups = range(file.metadata.num_row_groups)
+            rows = tuple(file.metadata.row_group(i).num_rows for i in groups)
+            self.file = ParquetFile(path, file.schema_arrow, rows)
         check_columns([name for name, _ in self._struct.fields], columns)
 
     def struct(self) -> Type:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from cepheid.engines.columnar.scan import Scan, scan_arrays
 from cepheid.engines.local.arrow_types import as_declared, refuse_twins, struct_of_arrow
 from cepheid.engines.local.arrow_values import Column, batch_rows, column_type, named, slices
 from cepheid.engines.local.events import Columns, check_columns, plain
@@ -18,8 +19,13 @@ class TableReader:
     """Batches of columns. `open` starts anew each time it is called, where the frame allows it."""
 
     def __init__(
-        self, open: Callable[[], Iterator[Mapping[str, Column]]], struct: Type, columns: Columns
+        self,
+        open: Callable[[], Iterator[Mapping[str, Column]]],
+        struct: Type,
+        columns: Columns,
+        scan: Callable[[], Scan | None] = lambda: None,
     ) -> None:
+        self.scan = scan  # where the frame has all its columns at hand
         check_columns([name for name, _ in struct.fields], columns)
         self._open = open
         self._struct = as_declared(struct, columns)
@@ -41,7 +47,10 @@ def frame_reader(events: Any, kind: Kind, columns: Columns) -> tuple[TableReader
     if kind == "pandas":
         arrays = _pandas_columns(events, columns)
         struct = struct_of({name: column_type(values) for name, values in arrays.items()})
-        return TableReader(lambda: slices(arrays, len(events)), struct, columns), Progress(total=len(events))
+        reader = TableReader(
+            lambda: slices(arrays, len(events)), struct, columns, lambda: scan_arrays(arrays, len(events))
+        )
+        return reader, Progress(total=len(events))
     if kind == "duckdb":
         struct = struct_of_arrow(_duckdb_reader(events.limit(0)).schema)
         return TableReader(lambda: named(_duckdb_reader(events)), struct, columns), Progress()
@@ -49,9 +58,11 @@ def frame_reader(events: Any, kind: Kind, columns: Columns) -> tuple[TableReader
     struct = struct_of_arrow(table.schema)
     if isinstance(table, pa.RecordBatchReader):
         return TableReader(lambda: named(table), struct, columns), Progress()
-    return TableReader(lambda: named(table.to_batches(BATCH)), struct, columns), Progress(
-        total=table.num_rows
+    whole = dict(zip(table.column_names, table.columns, strict=True))
+    reader = TableReader(
+        lambda: named(table.to_batches(BATCH)), struct, columns, lambda: scan_arrays(whole, table.num_rows)
     )
+    return reader, Progress(total=table.num_rows)
 
 
 def _arrow_table(events: Any) -> Any:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
+from cepheid.engines.columnar.choice import Choice
 from cepheid.engines.local.bad_rows import BadRow, BadRows
-from cepheid.engines.local.frames import build_frame
+from cepheid.engines.local.compiled import CompiledRun, FoundTable, choose_matcher, narrowed, noted
+from cepheid.engines.local.frames import build_frame, frame_of
 from cepheid.engines.local.reading import Progress
 from cepheid.engines.local.sources import Source, open_source
 from cepheid.engines.options import Options
@@ -46,10 +49,11 @@ class Job:
         listener: Listener | None = None,
         source_name: str = "query",
         on_bad: Callable[[BadRow], None] | None = None,
+        engine: str = "auto",
     ) -> None:
         declarations = partitioned(declarations_of(query, source_name), options.partition_by)
         columns = replace(options.columns, plain_type=plain_type(declarations))
-        self.options = options
+        self.options, self.engine, self._listens = options, engine, listener is not None
         self.source: Source = open_source(
             events, columns, bad_rows=options.bad_rows, on_bad=on_bad, batch_size=options.batch_size
         )
@@ -75,16 +79,45 @@ class Job:
     def progress(self) -> Progress:
         return self.source.progress
 
+    @cached_property
+    def choice(self) -> Choice:
+        """Which streams the compiled matcher takes."""
+        return choose_matcher(self.program, self.source, self.options, self._listens, self.engine)
+
     def steps(self) -> Iterator[list[Found]]:
         """What is found, batch by batch."""
-        feed: Callable[[list[Event]], list[Found]] = self.session.feed
+        for found in self.answers():
+            if isinstance(found, FoundTable):
+                yield from found.rows()
+            else:
+                yield found
+
+    def answers(self) -> Iterator[list[Found] | FoundTable]:
+        """What is found, batch by batch; all matches of a stream as a table, where they were made in columns."""
+        if self.engine == "compiled":
+            _refuse_others(self.choice, self.program)
+        if not self.choice.streams:
+            yield from self._by_reference(self.session)
+            return
+        others = self.choice.others(self.program)
+        compiled = CompiledRun(self.program, self.source, self.options, self.choice, tells=not others)
+        answer = compiled.answer()
+        if answer is None:
+            yield from self._by_reference(self.session)
+            return
+        yield from noted(answer, self.session, self.seen)
+        if others:
+            yield from self._by_reference(narrowed(self.session, self.choice))
+
+    def _by_reference(self, session: Session) -> Iterator[list[Found]]:
+        feed: Callable[[list[Event]], list[Found]] = session.feed
         batches = self.source.batches()
         if self.options.lateness is None:
-            batches, feed = _sorted(batches, self.options.batch_size), self.session.feed_sorted
+            batches, feed = _sorted(batches, self.options.batch_size), session.feed_sorted
         for batch in batches:
             self.seen.look_at(batch)
             yield feed(batch)
-        yield self.session.end(self.options.now)
+        yield session.end(self.options.now)
 
     def columns(self, stream: str) -> list[tuple[str, Type]]:
         return match_columns(self.program[stream], _matches_late(self.options.lateness))
@@ -100,12 +133,16 @@ class Job:
 def collect(job: Job) -> Results:
     """Run a job to its end and put the answer into frames."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for found in job.steps():
+    tables: dict[str, Any] = {}
+    kind = job.source.kind
+    for found in job.answers():
+        if isinstance(found, FoundTable):
+            tables[found.stream] = frame_of(found.table, kind)
+            continue
         for item in found:
             rows.setdefault((item.kind, item.stream), []).append(item.row)
-    kind = job.source.kind
     names = [s.name for s in job.program.declarations.streams]
-    results = Results({n: build_frame(rows.get(("match", n), []), job.columns(n), kind) for n in names})
+    results = Results({n: _frame(n, tables, rows, job) for n in names})
     for name in names:
         for what, side in (("pending", results.pending), ("timeout", results.timeouts)):
             columns = job.side_columns(name, what)
@@ -116,6 +153,21 @@ def collect(job: Job) -> Results:
     for text in results.warnings:
         warnings.warn(text, CepheidWarning, stacklevel=3)
     return results
+
+
+def _frame(name: str, tables: dict[str, Any], rows: dict[tuple[str, str], list[Any]], job: Job) -> Any:
+    if name in tables:
+        return tables[name]
+    return build_frame(rows.get(("match", name), []), job.columns(name), job.source.kind)
+
+
+def _refuse_others(choice: Choice, program: Program) -> None:
+    for planned in choice.others(program):
+        raise InputMistake(
+            f"the compiled matcher cannot take `{planned.name}`: {choice.why_not(planned.name)}",
+            code="not_compiled",
+            hint='leave out `engine="compiled"`: what it cannot take, the reference matcher takes',
+        )
 
 
 def _sorted(batches: Iterator[list[Event]], size: int) -> Iterator[list[Event]]:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.bad_rows import BadRow, BadRows, policy_of
 from cepheid.engines.local.events import Columns, EventMaker
 from cepheid.engines.local.paths import path_reader
-from cepheid.engines.local.reading import BATCH, Kind, Progress, Reader, Row
+from cepheid.engines.local.reading import BATCH, Kind, Place, Progress, Reader, Row
 from cepheid.engines.local.reading_dicts import DictReader
 from cepheid.engines.local.reading_json import LinesReader
 from cepheid.engines.local.reading_tables import frame_reader
@@ -44,6 +45,16 @@ class Source:
     def schema(self) -> Schema | None:
         """None: unknown before it is read (`scan_schema` of `events.py` finds it by reading)."""
         return self._reader.schema()
+
+    def scan(self) -> Scan | None:
+        """The input in columns, where it can be read so."""
+        scan = getattr(self._reader, "scan", None)
+        return None if scan is None else scan()
+
+    def report_bad(self, place: Place, values: Mapping[str, Any]) -> bool:
+        """A row that is no event; False: it is one."""
+        maker = EventMaker(self.columns, self.columns.type in values)
+        return self._event(Row(place, values), maker) is None
 
     def batches(self) -> Iterator[list[Event]]:
         """Lists of events in arrival order, each of at most the batch size."""
@@ -85,7 +96,9 @@ def open_source(
 
 def _reader_of(events: Any, columns: Columns) -> tuple[Kind, Reader, Progress]:
     if isinstance(events, (str, PathLike)):
-        return path_reader(str(events), columns)
+        return path_reader([str(events)], columns)
+    if isinstance(events, (list, tuple)) and events and all(isinstance(e, (str, PathLike)) for e in events):
+        return path_reader([str(e) for e in events], columns)
     if (kind := frame_kind(events)) is not None:
         return kind, *frame_reader(events, kind, columns)
     if hasattr(events, "read") and hasattr(events, "readline"):

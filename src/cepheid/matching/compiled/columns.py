@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.matching.compiled.arrow_terms import Fields, Stays
+from cepheid.matching.compiled.arrow_tests import value
 from cepheid.matching.compiled.bytecode import Column, Columns
 from cepheid.matching.compiled.kernel.words import (
     FIRST_COLUMN,
@@ -22,7 +24,7 @@ from cepheid.matching.evaluate import compile_value
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
-from cepheid.pattern.types import BOOL, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP
+from cepheid.pattern.types import BOOL, BYTES, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP
 
 Numbers = npt.NDArray[np.int64]
 
@@ -34,6 +36,7 @@ _STORED = {
     DURATION: pa.duration("us"),
     FLOAT: pa.float64(),
     STRING: pa.large_string(),
+    BYTES: pa.large_binary(),
 }
 
 
@@ -70,7 +73,7 @@ def to_events(
         nulls[column.number] = pc.is_null(values, nan_is_null=True).to_numpy(zero_copy_only=False)
         if column.type == FLOAT:
             floats[column.place] = pc.fill_null(values, 0.0).to_numpy(zero_copy_only=False)
-        elif column.type == STRING:
+        elif column.type in (STRING, BYTES):
             texts[column.place] = _spans(values, heap)
         else:
             ints[FIRST_COLUMN + column.place] = _whole(values)
@@ -79,13 +82,15 @@ def to_events(
 
 
 def _values(table: pa.Table, column: Column) -> pa.Array:
-    """A field as it is; anything else is worked out row by row, once."""
+    """A field as it is; anything else is worked out once: by Arrow, or where that is not exact row by row."""
     if isinstance(column.expr, Field):
         found: Any = table[column.expr.path[0]]
         for name in column.expr.path[1:]:
             found = pc.struct_field(found, name)
     else:
-        found = pa.array(_worked_out(table, column), _STORED[column.type])
+        found = _by_arrow(table, column)
+        if found is None:
+            found = pa.array(_worked_out(table, column), _STORED[column.type])
     if isinstance(found, pa.ChunkedArray):
         found = found.combine_chunks()
     if isinstance(found, pa.ChunkedArray):
@@ -99,9 +104,24 @@ def _plain(values: pa.Array, column: Column) -> pa.Array:
     return values.cast(_STORED[column.type])
 
 
+def _by_arrow(table: pa.Table, column: Column) -> pa.Array | None:
+    fields = {
+        name: values.combine_chunks() for name, values in zip(table.column_names, table.columns, strict=True)
+    }
+    if any(isinstance(values, pa.ChunkedArray) for values in fields.values()):
+        return None
+    try:
+        kind, found = value(column.expr, Fields(fields, table.num_rows))
+    except Stays:
+        return None
+    if kind != column.type.name or kind == "date":
+        return None
+    return found.cast(_STORED[column.type])
+
+
 def _worked_out(table: pa.Table, column: Column) -> Sequence[Any]:
-    value = compile_value(column.expr)
-    return [value(Moment(Event("", 0, fields), {})) for fields in table.to_pylist()]
+    calculate = compile_value(column.expr)
+    return [calculate(Moment(Event("", 0, fields), {})) for fields in table.to_pylist()]
 
 
 def _whole(values: pa.Array) -> Numbers:

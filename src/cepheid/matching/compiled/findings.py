@@ -55,15 +55,23 @@ class FindingsReader:
         timeouts: list[Timeout] = []
         pending: list[Pending] = []
         for i in self._in_order():
-            row = self.answers.rows[i]
-            kind = row[OUT_KIND]
-            if kind in (MATCH, PROVISIONAL):
-                matches.append(self._match(row))
-            elif kind == TIMEOUT:
-                timeouts.append(self._timeout(row))
-            elif kind == PENDING:
-                pending.append(self._pending(row))
+            found = self.one(self.answers.rows[i])
+            if isinstance(found, Match):
+                matches.append(found)
+            elif isinstance(found, Timeout):
+                timeouts.append(found)
+            else:
+                pending.append(found)
         return Findings(tuple(matches), tuple(timeouts), tuple(pending))
+
+    def one(self, row: Table) -> Match | Timeout | Pending:
+        """What a row of the answers is."""
+        if row[OUT_KIND] in (MATCH, PROVISIONAL):
+            return self._match(row)
+        if row[OUT_KIND] == TIMEOUT:
+            return self._timeout(row)
+        assert row[OUT_KIND] == PENDING
+        return self._pending(row)
 
     def _in_order(self) -> Sequence[int]:
         """As events and deadlines come: deadlines of a time after its events, keys by their first event."""

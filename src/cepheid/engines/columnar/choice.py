@@ -1,0 +1,124 @@
+"""Which streams of a program the compiled matcher takes, and why it does not take the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from cepheid.engines.columnar.scan import Scan
+from cepheid.engines.local.events import Columns
+from cepheid.engines.program import PlannedStream, Program
+from cepheid.matching.compiled.ready import is_ready
+from cepheid.pattern.types import Type
+
+if TYPE_CHECKING:
+    from cepheid.engines.columnar.groups import StreamPlan
+
+FEW = 10_000  # rows: the reference matcher is done before the kernel is loaded
+FEW_TO_COMPILE = 500_000  # rows: the reference matcher is done before the kernel is compiled
+_SHARE_OF_MEMORY = 4
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The streams for the kernel, and the reasons why others are not among them."""
+
+    scan: Scan | None = None
+    streams: tuple[StreamPlan, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)  # by stream
+    reason: str | None = None  # for all of them
+
+    def others(self, program: Program) -> tuple[PlannedStream, ...]:
+        """The streams of the reference matcher."""
+        mine = {s.name for s in self.streams}
+        return tuple(s for s in program if s.name not in mine)
+
+    def why_not(self, stream: str) -> str | None:
+        return self.reason or self.reasons.get(stream)
+
+
+def by_reference(reason: str) -> Choice:
+    return Choice(reason=reason)
+
+
+def few_rows(rows: int) -> str | None:
+    if rows < FEW:
+        return f"there are few events: less than {FEW:,}"
+    if rows < FEW_TO_COMPILE and not is_ready():
+        return f"it is not compiled on this machine yet, which takes longer than {rows:,} events do"
+    return None
+
+
+def unreadable(scan: Scan, columns: Columns) -> str | None:
+    """Columns with a meaning whose values only Python understands."""
+    from cepheid.engines.columnar.instants import can_be_times
+    from cepheid.engines.columnar.ordering import can_be_order
+
+    if columns.end is not None:
+        return "events have an end"
+    if not can_be_times(scan.types[columns.time]):
+        return f"the time is of type {scan.types[columns.time]}"
+    if columns.type in scan.types and not _can_be_type(scan.types[columns.type]):
+        return f"the type column is of type {scan.types[columns.type]}"
+    for name in columns.order:
+        if not can_be_order(scan.types[name]):
+            return f"the order column `{name}` is of type {scan.types[name]}"
+    return None
+
+
+def _can_be_type(kind: pa.DataType) -> bool:
+    test = pa.types
+    if test.is_dictionary(kind):
+        return _can_be_type(kind.value_type)
+    return bool(test.is_string(kind) or test.is_large_string(kind) or test.is_string_view(kind))
+
+
+def choose(program: Program, scan: Scan, columns: Columns) -> Choice:
+    """Loads the kernel's parts, so it is asked last."""
+    from cepheid.engines.columnar.groups import event_type
+
+    event = event_type(scan, columns)
+    streams: list[StreamPlan] = []
+    reasons: dict[str, str] = {}
+    for planned in program:
+        found = compiled(planned, program, event)
+        if isinstance(found, str):
+            reasons[planned.name] = found
+        else:
+            streams.append(found)
+    return Choice(scan, tuple(streams), reasons)
+
+
+def compiled(planned: PlannedStream, program: Program, event: Type) -> StreamPlan | str:
+    """A stream for the kernel, or why it cannot take it."""
+    from cepheid.engines.columnar.groups import StreamPlan
+    from cepheid.engines.columnar.per_event import PlanBits
+    from cepheid.matching.compiled.compiled_plan import CompiledPlan
+    from cepheid.matching.compiled.unsupported import Unsupported
+
+    if planned.feeds_on:
+        return "it feeds on another stream"
+    if any(planned.name in other.feeds_on for other in program):
+        return "another stream feeds on it"
+    try:
+        return StreamPlan(planned, CompiledPlan.of(planned.plan, event), PlanBits.of(planned.plan))
+    except Unsupported as reason:
+        return str(reason)
+
+
+def cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def memory_for_rows() -> int:
+    """A share of the machine's memory, or of what a container may have of it."""
+    whole = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**32]
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.exists() and (text := limit.read_text().strip()).isdigit():
+        whole.append(int(text))
+    return min(whole) // _SHARE_OF_MEMORY

@@ -1,0 +1,99 @@
+"""What the streams of a program need of the input: streams with one key share their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from cepheid.engines.columnar.kept import ARRIVAL, BITS, FIELD, ORDER, TIME, TYPE
+from cepheid.engines.columnar.per_event import PlanBits
+from cepheid.engines.columnar.scan import Scan
+from cepheid.engines.local.arrow_types import plain_arrow, type_from_arrow
+from cepheid.engines.local.events import Columns
+from cepheid.engines.program import PlannedStream
+from cepheid.matching.compiled.compiled_plan import CompiledPlan
+from cepheid.pattern.expr import Aggregate, Element, Expr, Field, walk
+from cepheid.pattern.types import TIMESTAMP, Type, struct_of
+from cepheid.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """A stream for the kernel."""
+
+    planned: PlannedStream
+    compiled: CompiledPlan
+    bits: PlanBits
+
+    @property
+    def plan(self) -> Plan:
+        return self.planned.plan
+
+    @property
+    def name(self) -> str:
+        return self.planned.name
+
+
+@dataclass(frozen=True)
+class Group:
+    """Streams with one key, and the columns of the rows they keep."""
+
+    streams: tuple[StreamPlan, ...]
+    fields: tuple[str, ...]
+    types: tuple[str, ...]  # of events that any of them names
+    schema: pa.Schema
+
+    @property
+    def plan(self) -> Plan:
+        return self.streams[0].plan
+
+
+def groups_of(streams: Iterable[StreamPlan], scan: Scan, columns: Columns) -> list[Group]:
+    by_key: dict[tuple[tuple[Expr, ...], bool], list[StreamPlan]] = {}
+    for stream in streams:
+        by_key.setdefault((stream.plan.key, stream.plan.inferred_key), []).append(stream)
+    return [_group(tuple(own), scan, columns) for own in by_key.values()]
+
+
+def _group(streams: tuple[StreamPlan, ...], scan: Scan, columns: Columns) -> Group:
+    wanted = [fields_needed(s.plan) for s in streams]
+    names = [n for n in scan.types if any(w is None or n in w for w in wanted)]
+    types = tuple(dict.fromkeys(t for s in streams for t in s.plan.event_types))
+    own = [(TIME, pa.int64()), (ARRIVAL, pa.int64()), (TYPE, pa.int32())]
+    own += [(f"{BITS}{i}", pa.int64()) for i in range(len(streams))]
+    own += [(f"{ORDER}{i}", kept_type(name, scan.types, columns)) for i, name in enumerate(columns.order)]
+    own += [(FIELD + name, kept_type(name, scan.types, columns)) for name in names]
+    return Group(streams, tuple(names), types, pa.schema(own))
+
+
+def kept_type(name: str, types: Mapping[str, pa.DataType], columns: Columns) -> pa.DataType:
+    """The type a column is kept in: plain, and without a limit on all its texts together."""
+    if name == columns.time:
+        return pa.timestamp("us", "UTC")
+    kind = plain_arrow(types[name])
+    if pa.types.is_string(kind) or pa.types.is_string_view(kind):
+        return pa.large_string()
+    return pa.large_binary() if pa.types.is_binary(kind) else kind
+
+
+def event_type(scan: Scan, columns: Columns) -> Type:
+    """What is known of the events' fields."""
+    known = {name: type_from_arrow(kind) for name, kind in scan.types.items()}
+    return struct_of({**known, columns.time: TIMESTAMP})
+
+
+def fields_needed(plan: Plan) -> frozenset[str] | None:
+    """None: all of them. Timeouts and pending absences show whole events."""
+    if plan.needed is None or plan.pattern.timeouts or _may_be_pending(plan):
+        return None
+    tests = [t for p in plan.automaton.positions for t in (*p.alpha, *p.beta)]
+    tests += [t for a in plan.automaton.absences for t in (*a.alpha, *a.beta)]
+    tests += [t for g in plan.guards for t in (*g.alpha, *g.beta)]
+    read = (n for e in (*plan.key, *tests) for n in walk(e) if isinstance(n, (Field, Element, Aggregate)))
+    return plan.needed | {n.path[0] for n in read if n.path}
+
+
+def _may_be_pending(plan: Plan) -> bool:
+    return any(accept.absences for accept in plan.automaton.accepts)

@@ -1,0 +1,119 @@
+"""Keys as numbers: rows have one number where the reference matcher finds one key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.engines.columnar.instants import Numbers
+from cepheid.engines.columnar.kept import FIELD
+from cepheid.engines.columnar.objects import rows_of
+from cepheid.matching.evaluate import compile_value
+from cepheid.matching.ids import key_text
+from cepheid.matching.keys import lookup_key
+from cepheid.matching.moment import Moment
+from cepheid.pattern.event import Event
+from cepheid.pattern.expr import Expr, Field, walk
+from cepheid.plan.plan import Plan
+
+_EXACT_IN_FLOAT = 2**53
+_PLAIN = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_integer,
+    pa.types.is_float64,
+    pa.types.is_float32,
+    pa.types.is_boolean,
+    pa.types.is_timestamp,
+    pa.types.is_date32,
+)
+
+
+def key_codes(plan: Plan, table: pa.Table) -> tuple[Numbers, int]:
+    """A number for each row's key, from 0, and how many there are."""
+    if not plan.key:
+        return np.zeros(table.num_rows, np.int64), 1
+    columns = [_column(part, table) for part in plan.key]
+    if all(column is not None for column in columns):
+        return _joined([_codes(column, plan.inferred_key) for column in columns])
+    return _by_python(plan, table)
+
+
+def part_numbers(plan: Plan, table: pa.Table, parts: int) -> Numbers:
+    """Which part the row's key belongs to: the same in every call."""
+    codes, count = key_codes(plan, table)
+    firsts = np.zeros(count, np.int64)
+    firsts[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    keys = key_values(plan, table, firsts)
+    parts_of = [crc32(key_text(lookup_key(key, plan.inferred_key)).encode()) % parts for key in keys]
+    return np.array(parts_of, np.int64)[codes]
+
+
+def key_values(plan: Plan, table: pa.Table, rows: Numbers) -> list[tuple[Any, ...]]:
+    """The values of the keys of some rows."""
+    if not plan.key:
+        return [()] * len(rows)
+    names = _fields_read(plan.key)
+    found = rows_of(table.select([n for n in names if n in table.column_names]), rows)
+    values = [compile_value(part) for part in plan.key]
+    moments = (Moment(Event("", 0, fields), {}) for fields in found)
+    return [tuple(value(moment) for value in values) for moment in moments]
+
+
+def _fields_read(exprs: Sequence[Expr]) -> list[str]:
+    names = (FIELD + n.path[0] for e in exprs for n in walk(e) if isinstance(n, Field) and n.path)
+    return list(dict.fromkeys(names))
+
+
+def _column(part: Expr, table: pa.Table) -> Any:
+    """The column that a part of the key is; None if it is more than one."""
+    if not isinstance(part, Field) or len(part.path) != 1:
+        return None
+    name = FIELD + part.path[0]
+    if name not in table.column_names:
+        return pa.nulls(table.num_rows, pa.int64())
+    column = table[name]
+    return column if any(test(column.type) for test in _PLAIN) else None
+
+
+def _codes(column: Any, inferred: bool) -> tuple[Numbers, int]:
+    kind = column.type
+    if inferred and pa.types.is_integer(kind) and not _exact_as_float(column):
+        column = column.cast(pa.float64(), safe=False)
+    if pa.types.is_floating(column.type):
+        floats = pc.add(column.cast(pa.float64()), 0.0)  # there is one zero
+        column = pc.if_else(pc.is_nan(floats), pa.scalar(None, pa.float64()), floats)
+    coded = column.dictionary_encode()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.unify_dictionaries().combine_chunks()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.chunk(0) if coded.num_chunks else pa.array([], column.type).dictionary_encode()
+    count = len(coded.dictionary)
+    codes = coded.indices.fill_null(count) if coded.null_count else coded.indices
+    return codes.to_numpy(zero_copy_only=False).astype(np.int64), count + bool(coded.null_count)
+
+
+def _exact_as_float(column: Any) -> bool:
+    ends = pc.min_max(column).as_py()
+    return ends["min"] is None or (ends["min"] >= -_EXACT_IN_FLOAT and ends["max"] <= _EXACT_IN_FLOAT)
+
+
+def _joined(parts: list[tuple[Numbers, int]]) -> tuple[Numbers, int]:
+    codes, count = parts[0]
+    for more, size in parts[1:]:
+        known, codes = np.unique(codes * size + more, return_inverse=True)
+        count = len(known)
+    return codes, count
+
+
+def _by_python(plan: Plan, table: pa.Table) -> tuple[Numbers, int]:
+    numbers: dict[Any, int] = {}
+    keys = key_values(plan, table, np.arange(table.num_rows))
+    looked_up = (lookup_key(key, plan.inferred_key) for key in keys)
+    codes = [numbers.setdefault(key, len(numbers)) for key in looked_up]
+    return np.array(codes, np.int64), len(numbers)

@@ -1,0 +1,107 @@
+"""The tests of one event alone, for a whole batch: by Arrow where it is exact, by Python where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from cepheid.engines.columnar.event_batch import EventBatch
+from cepheid.engines.columnar.instants import Marks, Numbers
+from cepheid.matching.compiled.arrow_terms import Fields, Stays
+from cepheid.matching.compiled.arrow_tests import condition
+from cepheid.matching.evaluate import compile_test
+from cepheid.matching.moment import Moment
+from cepheid.pattern.event import Event
+from cepheid.pattern.expr import Expr
+from cepheid.plan.event_tests import EventTest, tests_of
+from cepheid.plan.plan import Plan
+
+
+@dataclass(frozen=True)
+class PlanBits:
+    """The tests of a plan: their answers are bits of a number for each event."""
+
+    tests: tuple[EventTest, ...]
+    in_python: dict[Expr, Callable[[Moment], bool] | None]  # each condition, should Arrow not answer it
+    closing: frozenset[str]
+    sees_all: bool
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanBits:
+        tests = tuple(tests_of(plan))
+        conditions = {expr: compile_test((expr,)) for test in tests for expr in test.alpha}
+        return cls(tests, conditions, plan.closing_types, plan.sees_all_events)
+
+    def look_at(self, events: TestedBatch) -> tuple[Numbers, Marks]:
+        """The bits of each row, and which rows the plan has to see."""
+        rows = len(events.batch.times)
+        bits, wanted = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
+        for number, test in enumerate(self.tests):
+            own = events.batch.by_type.get(test.type)
+            if own is not None:
+                bits[own] |= events.passed(test, self.in_python).astype(np.int64) << number
+        if self.sees_all:
+            return bits, events.batch.good
+        wanted |= bits != 0
+        for kind in self.closing:
+            if kind in events.batch.by_type:
+                wanted[events.batch.by_type[kind]] = True
+        return bits, wanted
+
+
+class TestedBatch:
+    """A batch, and the answers of tests over it: several plans may ask the same."""
+
+    def __init__(self, batch: EventBatch) -> None:
+        self.batch = batch
+        self._answers: dict[EventTest, Marks] = {}
+        self._fields: dict[str, Fields] = {}
+        self._conditions: dict[tuple[str, Expr], Any] = {}
+
+    def passed(self, test: EventTest, in_python: dict[Expr, Callable[[Moment], bool] | None]) -> Marks:
+        """Of the rows of its type."""
+        if test not in self._answers:
+            self._answers[test] = self._passed(test, in_python)
+        return self._answers[test]
+
+    def _passed(self, test: EventTest, in_python: dict[Expr, Callable[[Moment], bool] | None]) -> Marks:
+        """Condition by condition: one that Python answers is asked only where those before it hold, as ever."""
+        rows = self.batch.by_type[test.type]
+        held = np.ones(len(rows), np.bool_)
+        for expr in test.alpha:
+            found = self._condition(test.type, expr)
+            if found is not None:
+                held &= found
+                continue
+            python = in_python[expr]
+            assert python is not None
+            where = np.flatnonzero(held)
+            events = self.batch.events(test.type, rows[where])
+            held[where] = _asked(python, events)
+        return held
+
+    def _condition(self, kind: str, expr: Expr) -> Marks | None:
+        key = (kind, expr)
+        if key not in self._conditions:
+            self._conditions[key] = self._by_arrow(kind, expr)
+        found: Marks | None = self._conditions[key]
+        return found
+
+    def _by_arrow(self, kind: str, expr: Expr) -> Marks | None:
+        if kind not in self._fields:
+            rows = self.batch.by_type[kind]
+            self._fields[kind] = Fields(self.batch.fields(rows), len(rows))
+        try:
+            found = condition(expr, self._fields[kind])
+        except Stays:
+            return None
+        marks: Marks = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+        return marks
+
+
+def _asked(test: Callable[[Moment], bool], events: list[Event]) -> list[bool]:
+    return [test(Moment(event, {})) for event in events]

@@ -1,0 +1,104 @@
+"""Reading: pieces of the input by several threads, tested, and only what matching needs is kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engines.columnar.event_batch import EventBatch
+from cepheid.engines.columnar.groups import Group
+from cepheid.engines.columnar.instants import Marks
+from cepheid.engines.columnar.kept import FIELD, ORDER
+from cepheid.engines.columnar.per_event import TestedBatch
+from cepheid.engines.columnar.scan import Batch, Piece, Scan
+from cepheid.engines.local.events import Columns
+
+
+@dataclass
+class PieceRead:
+    """What a piece held."""
+
+    piece: Piece
+    kept: list[list[pa.RecordBatch]]  # of each group
+    events: int = 0
+    last: int | None = None  # the latest time
+    types: set[str] = field(default_factory=set)
+    bad: list[int] = field(default_factory=list)  # rows that are no events, in the piece
+
+
+class PieceReader:
+    """Reads a piece for all groups."""
+
+    def __init__(self, groups: Sequence[Group], scan: Scan, columns: Columns) -> None:
+        self.groups, self.columns = groups, columns
+        own = [columns.time, *([columns.type] if columns.type in scan.types else []), *columns.order]
+        self.names = list(dict.fromkeys([*own, *(n for g in groups for n in g.fields)]))
+
+    def read(self, piece: Piece) -> PieceRead:
+        found = PieceRead(piece, [[] for _ in self.groups])
+        for batch in piece.read(self.names):
+            self._take(batch, found)
+        return found
+
+    def _take(self, batch: Batch, found: PieceRead) -> None:
+        events = EventBatch.of(batch, self.columns)
+        rows = events.good
+        if not rows.all():
+            found.bad += (events.bad + (batch.first - found.piece.first)).tolist()
+        count = int(rows.sum())
+        if not count:
+            return
+        found.events += count
+        last = int(events.times[rows].max())
+        found.last = last if found.last is None else max(found.last, last)
+        found.types.update(events.by_type)
+        tested = TestedBatch(events)
+        for group, kept in zip(self.groups, found.kept, strict=True):
+            kept.append(_kept(group, tested, found.piece, self.columns))
+
+
+def _kept(group: Group, tested: TestedBatch, piece: Piece, columns: Columns) -> pa.RecordBatch:
+    """The rows a group needs, as it keeps them."""
+    batch = tested.batch
+    wanted: Marks = np.zeros(len(batch.times), np.bool_)
+    bits = []
+    for stream in group.streams:
+        own, mine = stream.bits.look_at(tested)
+        bits.append(own)
+        wanted |= mine
+    rows = np.flatnonzero(wanted)
+    kinds = np.full(len(batch.times), -1, np.int32)
+    for number, name in enumerate(group.types):
+        if name in batch.by_type:
+            kinds[batch.by_type[name]] = number
+    arrivals = rows + (piece.before + batch.batch.first - piece.first)
+    arrays = [pa.array(a) for a in (batch.times[rows], arrivals, kinds[rows], *(b[rows] for b in bits))]
+    taken = batch.fields(rows)
+    names = [*columns.order, *group.fields]
+    schema = group.schema
+    for name, column in zip(names, list(schema)[len(arrays) :], strict=True):
+        assert column.name in (FIELD + name, *(f"{ORDER}{i}" for i in range(len(columns.order))))
+        values = taken[name]
+        arrays.append(values if values.type == column.type else values.cast(column.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def read_all(
+    scan: Scan, read: Callable[[Piece], PieceRead], pool: Executor, threads: int
+) -> Iterator[PieceRead]:
+    """What the pieces held, in their order; never more of them in memory than the threads work on."""
+    if threads == 1:
+        yield from map(read, scan.pieces)
+        return
+    waiting: deque[Future[PieceRead]] = deque()
+    for piece in scan.pieces:
+        waiting.append(pool.submit(read, piece))
+        if len(waiting) > 2 * threads:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

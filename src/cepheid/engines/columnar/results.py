@@ -1,0 +1,144 @@
+"""What a stream found, over all parts: columns where `.emit` can be read off the events, rows where not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.engines.columnar.groups import Group, StreamPlan
+from cepheid.engines.columnar.instants import Numbers
+from cepheid.engines.columnar.key_codes import key_values
+from cepheid.engines.columnar.left_keys import Finding, match_left
+from cepheid.engines.columnar.match_tables import MatchTable
+from cepheid.engines.columnar.matching import Sorted
+from cepheid.engines.columnar.objects import events_of
+from cepheid.engines.columnar.places import Places, in_order, pending_in_order, places_of
+from cepheid.engines.local.arrow_values import batch_rows
+from cepheid.engines.local.events import Columns
+from cepheid.engines.rows import RowMaker, pending_row, timeout_row
+from cepheid.matching.compiled.compiled_plan import Answers
+from cepheid.matching.compiled.findings import FindingsReader
+from cepheid.matching.compiled.kernel.emission import (
+    EVENT_ROW,
+    MATCH,
+    OUT_EVENTS,
+    OUT_FIRST,
+    OUT_KEY,
+    OUT_KIND,
+)
+from cepheid.matching.found import Match, Timeout
+from cepheid.pattern.types import Type
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StreamAnswer:
+    """A stream's answer: a table or rows of matches, rows of what did not become one."""
+
+    matches: pa.Table | list[Row]
+    timeouts: list[Row]
+    pending: list[Row]
+
+
+@dataclass
+class _Listed:
+    """Rows of one kind, and what they are sorted by."""
+
+    rows: list[Row] = field(default_factory=list)
+    keys: list[list[Any]] = field(default_factory=list)
+
+    def in_order(self) -> list[Row]:
+        return [self.rows[i] for i in in_order(self.keys).tolist()] if self.rows else []
+
+
+class StreamResults:
+    """Collects what a stream finds, part by part."""
+
+    def __init__(
+        self, stream: StreamPlan, outputs: list[tuple[str, Type]], group: Group, columns: Columns
+    ) -> None:
+        self.stream, self.types, self.columns = stream, list(group.types), columns
+        self.table = MatchTable.of(stream, dict(outputs), group.schema)
+        self.maker = RowMaker(stream.planned)
+        self.listed = {kind: _Listed() for kind in ("match", "timeout", "pending")}
+        self.tables: list[pa.Table] = []
+        self.table_keys: list[list[Any]] = []
+
+    def add(self, rows: Sorted, answers: Answers, end: int) -> None:
+        places = places_of(answers, rows)
+        matches = np.flatnonzero(answers.rows[:, OUT_KIND] == MATCH)
+        others = np.arange(len(answers.rows))
+        # With a key that the reference matcher took there are matches as objects: then all are.
+        if self.table is not None and len(matches) and not answers.left and not self.listed["match"].rows:
+            self._add_table(rows, answers, matches, places)
+            others = np.flatnonzero(answers.rows[:, OUT_KIND] != MATCH)
+        self._add_objects(rows, answers, others, places)
+        for key in answers.left:
+            noted = match_left(self.stream.plan, rows, key, self.types, self.columns, end)
+            self._list(rows, noted.found, noted.places())
+
+    def answer(self) -> StreamAnswer:
+        listed = {kind: self.listed[kind].in_order() for kind in ("timeout", "pending")}
+        return StreamAnswer(self._matches(), listed["timeout"], listed["pending"])
+
+    def _matches(self) -> pa.Table | list[Row]:
+        if not self.tables:
+            return self.listed["match"].in_order()
+        table = pa.concat_tables(self.tables)
+        if not self.listed["match"].rows:
+            return table.take(pa.array(in_order(self.table_keys)))
+        # Some parts gave tables, others objects: rows are what both can be.
+        rows = [*batch_rows({n: table[n] for n in table.column_names}), *self.listed["match"].rows]
+        order = in_order([*self.table_keys, *self.listed["match"].keys])
+        return [rows[i] for i in order.tolist()]
+
+    def _add_table(self, rows: Sorted, answers: Answers, matches: Numbers, places: Places) -> None:
+        assert self.table is not None
+        self.tables.append(self.table.read(answers, matches, rows.table))
+        self.table_keys.append(places.taken(matches).keys(rows.table, len(self.columns.order)))
+
+    # Objects.
+
+    def _add_objects(self, rows: Sorted, answers: Answers, which: Numbers, places: Places) -> None:
+        if not len(which):
+            return
+        which = pending_in_order(answers, which, rows)
+        own = answers.rows[which]
+        spans = [np.arange(r[OUT_FIRST], r[OUT_FIRST] + r[OUT_EVENTS]) for r in own]
+        numbers = np.unique(answers.events[np.concatenate(spans), EVENT_ROW])
+        events = dict(
+            zip(numbers.tolist(), events_of(rows.table, numbers, self.types, self.columns), strict=True)
+        )
+        reader = FindingsReader(
+            self.stream.plan, answers, events.__getitem__, self._keys(rows.table, answers, own)
+        )
+        self._list(rows, [reader.one(row) for row in own], places.taken(which))
+
+    def _keys(self, table: pa.Table, answers: Answers, own: Numbers) -> Callable[[int], tuple[Any, ...]]:
+        numbers, at = np.unique(own[:, OUT_KEY], return_index=True)
+        first = answers.events[own[at, OUT_FIRST], EVENT_ROW]
+        values = key_values(self.stream.plan, table, first)
+        return dict(zip(numbers.tolist(), values, strict=True)).__getitem__
+
+    def _list(self, rows: Sorted, found: list[Finding], places: Places) -> None:
+        kinds = np.array([_kind(f) for f in found])
+        for kind, listed in self.listed.items():
+            which = np.flatnonzero(kinds == kind) if len(kinds) else np.zeros(0, np.int64)
+            if len(which):
+                listed.rows += [self._row(found[i]) for i in which.tolist()]
+                listed.keys.append(places.taken(which).keys(rows.table, len(self.columns.order)))
+
+    def _row(self, found: Finding) -> Row:
+        if isinstance(found, Match):
+            return self.maker.row(found)
+        planned = self.stream.planned
+        return timeout_row(planned, found) if isinstance(found, Timeout) else pending_row(planned, found)
+
+
+def _kind(found: Finding) -> str:
+    return "match" if isinstance(found, Match) else "timeout" if isinstance(found, Timeout) else "pending"

@@ -1,0 +1,153 @@
+"""A local job by the compiled matcher: the choice, the run, and what is told of bad rows on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from cepheid.engines.columnar.choice import (
+    Choice,
+    by_reference,
+    choose,
+    cores,
+    few_rows,
+    memory_for_rows,
+    unreadable,
+)
+from cepheid.engines.local.arrow_values import batch_rows
+from cepheid.engines.local.reading import BATCH, Place
+from cepheid.engines.local.sources import Source
+from cepheid.engines.options import Options
+from cepheid.engines.program import Program
+from cepheid.engines.rows import match_columns
+from cepheid.engines.session import Found, Session
+from cepheid.errors import EvaluationError
+from cepheid.explain.unseen import FieldsSeen
+
+if TYPE_CHECKING:
+    from cepheid.engines.columnar.reading import PieceRead
+    from cepheid.engines.columnar.run import Answer
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """All matches of a stream, as a table."""
+
+    stream: str
+    table: pa.Table
+
+    def rows(self) -> Iterator[list[Found]]:
+        for batch in self.table.to_batches(BATCH):
+            columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+            yield [Found(self.stream, "match", row) for row in batch_rows(columns)]
+
+
+def choose_matcher(program: Program, source: Source, options: Options, listens: bool, engine: str) -> Choice:
+    """Which streams the compiled matcher takes. `compiled` as the engine: whatever the number of events."""
+    if engine == "reference":
+        return by_reference("it was asked for")
+    if options.lateness is not None:
+        return by_reference("events are taken as they come")
+    if listens:
+        return by_reference("somebody listens to what happens to each run")
+    scan = source.scan()
+    if scan is None:
+        return by_reference("only Parquet files of one kind, and tables, are read in columns")
+    reason = unreadable(scan, source.columns) or (None if engine == "compiled" else few_rows(scan.rows))
+    return by_reference(reason) if reason is not None else choose(program, scan, source.columns)
+
+
+@dataclass
+class CompiledRun:
+    """One run of the compiled matcher over a source."""
+
+    program: Program
+    source: Source
+    options: Options
+    choice: Choice
+    tells: bool  # does it tell of bad rows, or does the reference matcher that runs beside it?
+    bad: list[tuple[Place, dict[str, Any]]] = field(default_factory=list)
+
+    def answer(self) -> Answer | None:
+        """None: it has to be left to the reference matcher, for example to say what is wrong with an expression."""
+        from cepheid.engines.columnar.groups import groups_of
+        from cepheid.engines.columnar.run import Work, run
+        from cepheid.matching.compiled.unsupported import Unsupported
+
+        assert self.choice.scan is not None
+        columns = self.source.columns
+        work = Work(
+            self.choice.scan,
+            columns,
+            groups_of(self.choice.streams, self.choice.scan, columns),
+            lambda name: match_columns(self.program[name], late=False),
+            self.options.now,
+            self.options.memory or memory_for_rows(),
+            self.options.threads or cores(),
+            self._on_piece,
+        )
+        try:
+            found = run(work)
+            self._tell()
+        except (EvaluationError, Unsupported, pa.ArrowException):
+            return None
+        return found
+
+    def _on_piece(self, found: PieceRead) -> None:
+        self.source.progress.done = found.piece.done
+        if not found.bad:
+            return
+        for place, values in _rows_at(found):
+            if self.source.bad.policy == "fail":
+                self._report(place, values)
+            self.bad.append((place, values))
+
+    def _tell(self) -> None:
+        """At the end: what is left to the reference matcher after all is told by it."""
+        for place, values in self.bad if self.tells else ():
+            self._report(place, values)
+
+    def _report(self, place: Place, values: dict[str, Any]) -> None:
+        from cepheid.matching.compiled.unsupported import Unsupported
+
+        if not self.source.report_bad(place, values):
+            raise Unsupported("a row is an event after all")
+
+
+def _rows_at(found: PieceRead) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Bad rows with all their columns, which were not read before."""
+    piece, wanted = found.piece, iter(found.bad)
+    row = next(wanted, None)
+    for batch in piece.read(None):
+        first = batch.first - piece.first
+        while row is not None and row < first + batch.rows:
+            one = {name: values.slice(row - first, 1) for name, values in batch.columns.items()}
+            (values,) = batch_rows(one)
+            yield Place(piece.source, piece.first + row + 1, "row"), values
+            row = next(wanted, None)
+
+
+def noted(answer: Answer, session: Session, seen: FieldsSeen) -> Iterator[list[Found] | FoundTable]:
+    """An answer as it is handed out, and counted."""
+    session.counters.events, session.last_time = answer.events, answer.last
+    for kind in answer.types:
+        seen.fields.setdefault(kind, set())
+    for name, found in answer.streams.items():
+        session.counters.matches[name] = len(found.matches)
+        if isinstance(found.matches, pa.Table):
+            yield FoundTable(name, found.matches)
+        else:
+            yield [Found(name, "match", row) for row in found.matches]
+        yield [Found(name, "timeout", row) for row in found.timeouts]
+        yield [Found(name, "pending", row) for row in found.pending]
+
+
+def narrowed(session: Session, choice: Choice) -> Session:
+    """The session of the streams that are left; it counts into the same counters."""
+    others = replace(session.program, streams=choice.others(session.program))
+    rest = Session(others, None)
+    rest.counters = session.counters
+    return rest
