@@ -13,12 +13,14 @@ import pyarrow.compute as pc
 from cepheid.engines.columnar.instants import Numbers
 from cepheid.engines.columnar.kept import FIELD
 from cepheid.engines.columnar.objects import rows_of
+from cepheid.engines.local.events import plain
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.ids import key_text
 from cepheid.matching.keys import lookup_key
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr, Field, walk
+from cepheid.pattern.values import clean
 from cepheid.plan.plan import Plan
 
 _EXACT_IN_FLOAT = 2**53
@@ -58,6 +60,10 @@ def key_values(plan: Plan, table: pa.Table, rows: Numbers) -> list[tuple[Any, ..
     """The values of the keys of some rows."""
     if not plan.key:
         return [()] * len(rows)
+    own = [_column(part, table) for part in plan.key]
+    if all(column is not None for column in own):
+        columns = [column.take(pa.array(rows)).to_pylist() for column in own]
+        return [tuple(clean(plain(v)) for v in key) for key in zip(*columns, strict=True)]
     names = _fields_read(plan.key)
     found = rows_of(table.select([n for n in names if n in table.column_names]), rows)
     values = [compile_value(part) for part in plan.key]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from cepheid.engines.columnar.groups import StreamPlan
@@ -15,10 +15,9 @@ from cepheid.engines.columnar.key_codes import key_values
 from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.local.frames import SCALARS
 from cepheid.matching.compiled.compiled_plan import Answers
-from cepheid.matching.compiled.kernel.emission import EVENT_ROW, OUT_KEY
+from cepheid.matching.compiled.kernel.emission import EVENT_ROW
+from cepheid.matching.compiled.key_words import KeyWords
 from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
-from cepheid.matching.ids import key_text, text_word
-from cepheid.matching.keys import lookup_key
 from cepheid.pattern.expr import Call, Element, Expr, Field, Key
 from cepheid.pattern.types import NULL, Type
 from cepheid.plan.plan import Plan
@@ -42,8 +41,12 @@ class MatchTable:
         return found if all(found._fits(*column, fields) for column in found.columns.values()) else None
 
     def read(self, answers: Answers, matches: Numbers, table: pa.Table) -> pa.Table:
-        read = _PartColumns(self.plan, answers, matches, _fields(table), table[TIME].to_numpy(), _no_key)
-        read.table = table
+        known = KeyWords(self.plan.inferred_key)
+
+        def words(rows: Numbers) -> npt.NDArray[np.uint64]:
+            return known.of(key_values(self.plan, table, rows))
+
+        read = _PartColumns(self.plan, answers, matches, _fields(table), table[TIME].to_numpy(), words)
         return pa.table({name: read.typed(*column) for name, column in self.columns.items()})
 
     def _fits(self, expr: Expr, kind: Type, fields: dict[str, pa.DataType]) -> bool:
@@ -92,14 +95,8 @@ def _fields(table: pa.Table) -> pa.Table:
     return table.select(names).rename_columns([name.removeprefix(FIELD) for name in names])
 
 
-def _no_key(row: int) -> tuple[Any, ...]:
-    raise AssertionError("keys are read all at once")
-
-
 class _PartColumns(MatchColumns):
-    """Columns of matches, whole events among them; the keys of all matches are read at once."""
-
-    table: pa.Table
+    """Columns of matches, whole events among them."""
 
     def typed(self, expr: Expr, kind: Type) -> pa.Array:
         if not isinstance(expr, Field) or expr.path or expr.alias is None:
@@ -116,12 +113,3 @@ class _PartColumns(MatchColumns):
         columns = [self._taken((name,), rows).cast(SCALARS[inner]) for name, inner in kind.fields]
         names = [name for name, _ in kind.fields]
         return pa.StructArray.from_arrays(columns, names, mask=pa.array(rows < 0))
-
-    def _key_words(self) -> Any:
-        numbers, first, where = np.unique(self.rows[:, OUT_KEY], return_index=True, return_inverse=True)
-        begins = np.cumsum(self.counts) - self.counts
-        keys = key_values(self.plan, self.table, self.events[begins[first], EVENT_ROW])
-        inferred = self.plan.inferred_key
-        words = [text_word(key_text(lookup_key(key, inferred))) for key in keys]
-        assert len(words) == len(numbers)
-        return np.array(words, np.uint64)[where]
