@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from cepheid.engines.columnar.kept import ARRIVAL, BITS, FIELD, ORDER, TIME, TYPE
-from cepheid.engines.columnar.per_event import PlanBits
+from cepheid.engines.columnar.per_event import PlanBits, SharedBits
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.arrow_types import plain_arrow, type_from_arrow
 from cepheid.engines.local.events import Columns
@@ -43,6 +43,7 @@ class Group:
     streams: tuple[StreamPlan, ...]
     fields: tuple[str, ...]
     types: tuple[str, ...]  # of events that any of them names
+    bits: SharedBits
     schema: pa.Schema
 
     @property
@@ -62,10 +63,11 @@ def _group(streams: tuple[StreamPlan, ...], scan: Scan, columns: Columns) -> Gro
     names = [n for n in scan.types if any(w is None or n in w for w in wanted)]
     types = tuple(dict.fromkeys(t for s in streams for t in s.plan.event_types))
     own = [(TIME, pa.int64()), (ARRIVAL, pa.int64()), (TYPE, pa.int32())]
-    own += [(f"{BITS}{i}", pa.int64()) for i in range(len(streams))]
+    bits = SharedBits.of([s.bits for s in streams])
+    own += [(f"{BITS}{i}", pa.int64()) for i in range(bits.columns)]
     own += [(f"{ORDER}{i}", kept_type(name, scan.types, columns)) for i, name in enumerate(columns.order)]
     own += [(FIELD + name, kept_type(name, scan.types, columns)) for name in names]
-    return Group(streams, tuple(names), types, pa.schema(own))
+    return Group(streams, tuple(names), types, bits, pa.schema(own))
 
 
 def kept_type(name: str, types: Mapping[str, pa.DataType], columns: Columns) -> pa.DataType:

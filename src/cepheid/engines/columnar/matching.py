@@ -15,6 +15,7 @@ from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
 from cepheid.engines.columnar.key_codes import key_codes
 from cepheid.engines.columnar.ordering import by_code, total_order
+from cepheid.engines.columnar.per_event import OwnBits
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Answers, Kernel, Keys
 from cepheid.matching.compiled.kernel.emission import (
@@ -25,6 +26,7 @@ from cepheid.matching.compiled.kernel.emission import (
     OUT_PHASE,
 )
 from cepheid.matching.compiled.prune import chain_of, prune
+from cepheid.matching.compiled.prune_starts import needed_of, prune_starts
 from cepheid.pattern.expr import Expr, Field, walk
 
 _LEAST, _MOST = 1 << 14, 1 << 18  # rows of a chunk; a key is never cut
@@ -66,13 +68,13 @@ class StreamMatcher:
 
     def __init__(self, group: Group, number: int, pool: Executor, threads: int) -> None:
         self.group, self.stream = group, group.streams[number]
-        self.bits = f"{BITS}{number}"
+        self.bits = OwnBits(self.stream.bits, group.bits)
         self.pool, self.threads = pool, threads
         self._own = threading.local()
         kinds = [self.stream.compiled.types.get(name, -1) for name in group.types]
         self.kinds = np.array([*kinds, -1], np.int64)  # the last: a type that no stream names
         self.fields = _fields_read(self.stream)
-        self.chain = chain_of(self.stream.plan)
+        self.chain, self.needed = chain_of(self.stream.plan), needed_of(self.stream.plan)
 
     def own_rows(self, rows: Sorted) -> Sorted:
         """Of the rows of the group, those that this stream has to see."""
@@ -83,7 +85,7 @@ class StreamMatcher:
         names = [FIELD + name for name in self.fields if FIELD + name in rows.table.column_names]
         own = _Own(
             rows.table[TIME].to_numpy(),
-            rows.table[self.bits].to_numpy(),
+            self._shared(rows.table),
             self.kinds[rows.table[TYPE].to_numpy()],
             rows.table.select(names).rename_columns([n.removeprefix(FIELD) for n in names]),
         )
@@ -98,18 +100,26 @@ class StreamMatcher:
         if bits.sees_all:
             return np.ones(table.num_rows, np.bool_)
         closing = [i for i, name in enumerate(self.group.types) if name in bits.closing]
-        wanted: Marks = (table[self.bits].to_numpy() != 0) | np.isin(table[TYPE].to_numpy(), closing)
-        return wanted
+        wanted = self.bits.any_of(self._shared(table))
+        return wanted | np.isin(table[TYPE].to_numpy(), closing) if closing else wanted
+
+    def _shared(self, table: pa.Table) -> list[Numbers]:
+        return [table[f"{BITS}{i}"].to_numpy() for i in range(self.group.bits.columns)]
 
     def _chunk(self, rows: Sorted, own: _Own, first: int, last: int, end: int) -> Answers:
         """The keys from the first up to the last."""
         begin = rows.offsets[first]
         taken = rows.rows[begin : rows.offsets[last]]
         offsets = rows.offsets[first : last + 1] - begin
-        bits, ranks = own.bits[taken], None
+        bits, ranks = self.bits.of(own.bits, taken), None
+        left = None
         if self.chain is not None:
             bits, ranks = prune(self.stream.plan, self.chain, own.times[taken], bits, offsets)
             left = np.flatnonzero(bits)
+        elif self.needed is not None:
+            needed, ranks = prune_starts(self.needed, own.times[taken], bits, offsets)
+            left = np.flatnonzero(needed)
+        if left is not None and ranks is not None:
             offsets = np.searchsorted(left, offsets)
             taken, bits, ranks = taken[left], bits[left], ranks[left]
         keys = np.flatnonzero(np.diff(offsets))  # those that have rows
@@ -130,7 +140,7 @@ class StreamMatcher:
 @dataclass(frozen=True)
 class _Own:
     times: Numbers
-    bits: Numbers
+    bits: list[Numbers]  # shared with other streams
     kinds: Numbers
     fields: pa.Table
 

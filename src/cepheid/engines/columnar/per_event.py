@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,25 @@ from cepheid.pattern.expr import Expr
 from cepheid.plan.event_tests import EventTest, tests_of
 from cepheid.plan.plan import Plan
 
+BITS_A_COLUMN = 62
+
 
 @dataclass(frozen=True)
 class PlanBits:
     """The tests of a plan: their answers are bits of a number for each event."""
+
+    tests: tuple[EventTest, ...]
+    closing: frozenset[str]
+    sees_all: bool
+
+    @classmethod
+    def of(cls, plan: Plan) -> PlanBits:
+        return cls(tuple(tests_of(plan)), plan.closing_types, plan.sees_all_events)
+
+
+@dataclass(frozen=True)
+class SharedBits:
+    """The tests of several plans, each of them once, in as few columns as hold them."""
 
     tests: tuple[EventTest, ...]
     in_python: dict[Expr, Callable[[Moment], bool] | None]  # each condition, should Arrow not answer it
@@ -31,26 +46,60 @@ class PlanBits:
     sees_all: bool
 
     @classmethod
-    def of(cls, plan: Plan) -> PlanBits:
-        tests = tuple(tests_of(plan))
+    def of(cls, plans: Sequence[PlanBits]) -> SharedBits:
+        tests = tuple(dict.fromkeys(test for plan in plans for test in plan.tests))
         conditions = {expr: compile_test((expr,)) for test in tests for expr in test.alpha}
-        return cls(tests, conditions, plan.closing_types, plan.sees_all_events)
+        closing = frozenset(kind for plan in plans for kind in plan.closing)
+        return cls(tests, conditions, closing, any(plan.sees_all for plan in plans))
 
-    def look_at(self, events: TestedBatch) -> tuple[Numbers, Marks]:
-        """The bits of each row, and which rows the plan has to see."""
+    @property
+    def columns(self) -> int:
+        return -(-len(self.tests) // BITS_A_COLUMN)
+
+    def look_at(self, events: TestedBatch) -> tuple[list[Numbers], Marks]:
+        """The bits of each row, and which rows any plan has to see."""
         rows = len(events.batch.times)
-        bits, wanted = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
+        bits = [np.zeros(rows, np.int64) for _ in range(self.columns)]
         for number, test in enumerate(self.tests):
             own = events.batch.by_type.get(test.type)
             if own is not None:
-                bits[own] |= events.passed(test, self.in_python).astype(np.int64) << number
+                passed = events.passed(test, self.in_python).astype(np.int64)
+                bits[number // BITS_A_COLUMN][own] |= passed << (number % BITS_A_COLUMN)
         if self.sees_all:
             return bits, events.batch.good
-        wanted |= bits != 0
+        wanted: Marks = np.zeros(rows, np.bool_)
+        for column in bits:
+            wanted |= column != 0
         for kind in self.closing:
             if kind in events.batch.by_type:
                 wanted[events.batch.by_type[kind]] = True
         return bits, wanted
+
+
+class OwnBits:
+    """Which of the shared bits are a plan's, and at which place there."""
+
+    def __init__(self, plan: PlanBits, shared: SharedBits) -> None:
+        numbers = {test: i for i, test in enumerate(shared.tests)}
+        self.places = [(*divmod(numbers[test], BITS_A_COLUMN), at) for at, test in enumerate(plan.tests)]
+
+    def of(self, columns: Sequence[Numbers], rows: Numbers) -> Numbers:
+        """The plan's bits of some rows."""
+        found = np.zeros(len(rows), np.int64)
+        taken = {number: columns[number][rows] for number, _, _ in self.places}
+        for number, bit, at in self.places:
+            found |= ((taken[number] >> bit) & 1) << at
+        return found
+
+    def any_of(self, columns: Sequence[Numbers]) -> Marks:
+        """Which rows pass any of the plan's tests."""
+        masks: dict[int, int] = {}
+        for number, bit, _ in self.places:
+            masks[number] = masks.get(number, 0) | (1 << bit)
+        found: Marks = np.zeros(len(columns[0]) if columns else 0, np.bool_)
+        for number, mask in masks.items():
+            found |= (columns[number] & mask) != 0
+        return found
 
 
 class TestedBatch:

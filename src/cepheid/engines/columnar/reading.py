@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from cepheid.engines.columnar.event_batch import EventBatch
 from cepheid.engines.columnar.groups import Group
-from cepheid.engines.columnar.instants import Marks
 from cepheid.engines.columnar.kept import FIELD, ORDER
 from cepheid.engines.columnar.per_event import TestedBatch
 from cepheid.engines.columnar.scan import Batch, Piece, Scan
@@ -65,12 +64,7 @@ class PieceReader:
 def _kept(group: Group, tested: TestedBatch, piece: Piece, columns: Columns) -> pa.RecordBatch:
     """The rows a group needs, as it keeps them."""
     batch = tested.batch
-    wanted: Marks = np.zeros(len(batch.times), np.bool_)
-    bits = []
-    for stream in group.streams:
-        own, mine = stream.bits.look_at(tested)
-        bits.append(own)
-        wanted |= mine
+    bits, wanted = group.bits.look_at(tested)
     rows = np.flatnonzero(wanted)
     kinds = np.full(len(batch.times), -1, np.int32)
     for number, name in enumerate(group.types):

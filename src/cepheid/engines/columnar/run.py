@@ -80,8 +80,7 @@ def _read(work: Work, kept: list[KeptRows], pool: ThreadPoolExecutor, answer: An
 
 
 def _calls_python(group: Group) -> bool:
-    conditions = (expr for s in group.streams for expr in s.bits.in_python)
-    return any(isinstance(node, Opaque) for expr in conditions for node in walk(expr))
+    return any(isinstance(node, Opaque) for expr in group.bits.in_python for node in walk(expr))
 
 
 def _match(

@@ -2,7 +2,8 @@
 
 There a match is any choice of events that fit, so what is in no choice is in no match. A row is kept if some way
 through the pattern leads over it, by the tests of each event alone and the window. Looking ahead once and back once
-finds out, and costs a small part of what it costs to open a run that leads nowhere.
+finds out, and costs a small part of what it costs to open a run that leads nowhere. What must be absent is kept where
+a run can be open.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ def chain_of(plan: Plan) -> Table | None:
         and pattern.every is None
         and pattern.skip.to is SkipTo.NONE
         and plan.emission is Emission.EACH
-        and not (pattern.timeouts or pattern.eager or plan.guards or automaton.absences or automaton.closures)
+        and not (pattern.timeouts or pattern.eager or automaton.closures)
+        and not any(a.node.next for a in automaton.absences)
+        and not any(edge.absences for edge in automaton.out[START])
         and len(automaton.accepts) == 1
-        and len(automaton.positions) < 60
+        and len(automaton.positions) + len(automaton.absences) + len(plan.guards) < 60
     )
-    if not plain or not all(map(_cannot_fail, _tests(plan))):
+    if not plain or not all(map(cannot_fail, tests_across(plan))):
         return None
     chain: list[int] = []
     state = START
@@ -50,14 +53,18 @@ def chain_of(plan: Plan) -> Table | None:
     return np.array(chain, np.int64) if whole else None
 
 
-def _tests(plan: Plan) -> list[Expr]:
+def tests_across(plan: Plan) -> list[Expr]:
+    """All tests that look at several events."""
     automaton = plan.automaton
     found = [test for p in automaton.positions for test in p.beta]
+    found += [test for a in automaton.absences for test in a.beta]
+    found += [test for g in plan.guards for test in g.beta]
+    found += [c.until for c in automaton.closures if c.until is not None]
     found += [test for e in automaton.edges for test in e.tests]
     return found + [test for a in automaton.accepts for test in a.tests]
 
 
-def _cannot_fail(test: Expr) -> bool:
+def cannot_fail(test: Expr) -> bool:
     """An error that a test would report must not be lost with a row."""
     return all(_is_safe(node) for node in walk(test))
 
@@ -72,14 +79,27 @@ def _is_safe(node: Expr) -> bool:
 def prune(plan: Plan, chain: Table, times: Table, passed: Table, offsets: Table) -> tuple[Table, Table]:
     """The bits that can be in a match, and every row's rank, which counts also those that cannot."""
     within = -1 if plan.pattern.within is None else plan.pattern.within
+    bounds = [a.node.within for a in plan.automaton.absences]
+    span = -1 if within < 0 else within + max((b for b in bounds if b is not None), default=0)
     limits = plan.pattern.limits
-    return _pruned(chain, within, limits.max_runs, limits.max_matches, times, passed, offsets)  # type: ignore[no-any-return]
+    others = -1 << len(plan.automaton.positions)  # the bits of absences and guards
+    return _pruned(  # type: ignore[no-any-return]
+        chain, within, span, others, limits.max_runs, limits.max_matches, times, passed, offsets
+    )
 
 
 def _made(cache: bool) -> Any:
     @njit(cache=cache, nogil=True)
     def pruned(
-        chain: Any, within: int, max_runs: int, max_matches: int, times: Any, passed: Any, offsets: Any
+        chain: Any,
+        within: int,
+        span: int,
+        others: int,
+        max_runs: int,
+        max_matches: int,
+        times: Any,
+        passed: Any,
+        offsets: Any,
     ) -> Any:
         steps = len(chain)
         kept = passed.copy()
@@ -121,8 +141,9 @@ def _made(cache: bool) -> Any:
                     end_of[row - first, i] = end
                     ends[i] = min(ends[i], end)
             starts[:] = -NEVER
+            until = -NEVER  # no run is open after it
             for row in range(first, last):
-                bits = np.int64(0)
+                bits = passed[row] & others if times[row] <= until else np.int64(0)
                 for i in range(steps - 1, -1, -1):
                     end = end_of[row - first, i]
                     if end == NEVER:
@@ -132,6 +153,8 @@ def _made(cache: bool) -> Any:
                         continue
                     bits |= np.int64(1) << chain[i]
                     starts[i] = max(starts[i], start)
+                    if i == 0:
+                        until = times[row] + span if span >= 0 else NEVER
                 kept[row] = bits
         return kept, ranks
 
