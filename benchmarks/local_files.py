@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import cepheid
 from cepheid.engines.columnar.choice import cores
 from cepheid.engines.columnar.groups import groups_of
-from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE, table_of
+from cepheid.engines.columnar.kept import FIELD, TIME, TYPE, table_of
 from cepheid.engines.columnar.key_codes import key_codes
 from cepheid.engines.columnar.matching import Sorted
 from cepheid.engines.columnar.reading import PieceReader, read_all
@@ -34,7 +34,8 @@ from cepheid.engines.local.run import Job
 from cepheid.engines.options import make_options
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Kernel, Keys
-from cepheid.matching.compiled.prune import chain_of, prune
+from cepheid.matching.compiled.needed_rows import needed_by
+from cepheid.matching.compiled.select_rows import Selected, places_of, select_rows
 
 QUERY = """Login as l -> Payment[amount > 700] as p -> Payment[amount > p.amount] as q
     .within(1d) .partition_by(user) .emit(id: match_id(), user: user, first: p.amount, second: q.amount)"""
@@ -96,23 +97,24 @@ def kernel_and_sort(events: Path) -> dict[str, float]:
     stream = group.streams[0]
     fields = table.select([FIELD + "amount"]).rename_columns(["amount"]).take(pa.array(rows.rows))
     kinds = np.array([stream.compiled.types[name] for name in group.types])[table[TYPE].to_numpy()]
-    bits = table[f"{BITS}0"].to_numpy()
-    made = [a[rows.rows] for a in (times, bits, kinds)]
+    made = [times[rows.rows], rows.bits[0], kinds[rows.rows]]
     matrices = to_events(fields, stream.compiled.columns, *made)
     keys, kernel, end = Keys.without_state(rows.offsets), Kernel(stream.compiled), int(times[-1])
     matching = least(lambda: kernel.match(matrices, keys, end, ends=True))
-    chain = chain_of(stream.plan)
-    assert chain is not None
-    pruned, ranks = prune(stream.plan, chain, made[0], made[1], rows.offsets)
-    pruning = least(lambda: prune(stream.plan, chain, made[0], made[1], rows.offsets))
-    left = np.flatnonzero(pruned)
-    fewer = (made[0][left], pruned[left], made[2][left], ranks[left])
-    matrices_left = to_events(fields.take(pa.array(left)), stream.compiled.columns, *fewer)
-    offsets = np.unique(np.searchsorted(left, rows.offsets))  # of keys that have rows
-    keys_left = Keys.without_state(offsets)
+    needed = needed_by(stream.plan)
+    numbers = {test: i for i, test in enumerate(group.bits.tests)}
+    places = places_of([numbers[test] for test in stream.bits.tests])
+
+    def select() -> Selected:
+        return select_rows(needed, places, rows.bits, rows.times, rows.offsets)
+
+    found = select()
+    fewer = (rows.times[found.rows], found.bits, made[2][found.rows], found.ranks)
+    matrices_left = to_events(fields.take(pa.array(found.rows)), stream.compiled.columns, *fewer)
+    keys_left = Keys.without_state(found.offsets)
     return {
-        "rows_left": len(left),
-        "prune": pruning,
+        "rows_left": len(found.rows),
+        "prune": least(select),
         "kernel_left": least(lambda: kernel.match(matrices_left, keys_left, end, ends=True)),
         "rows": len(times),
         "sort": sorting,

@@ -54,7 +54,7 @@ def _program(count: int) -> str:
 
 
 def _pattern(number: int, chance: random.Random) -> str:
-    low, hours = chance.choice((600, 700, 800, 900)), chance.choice((1, 6, 12, 24))
+    low, hours = chance.choice(range(900, 1000, 5)), chance.choice(range(1, 9))
     shape = (
         f"Login as a -> Payment[amount > {low}] as b -> Payment[amount > b.amount] as c .within({hours}h)",
         f"LoginFailed{{3,}} as f -> Login as a .within({hours}h) .stnm() .longest()",

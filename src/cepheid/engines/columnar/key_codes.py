@@ -62,13 +62,18 @@ def key_values(plan: Plan, table: pa.Table, rows: Numbers) -> list[tuple[Any, ..
         return [()] * len(rows)
     own = [_column(part, table) for part in plan.key]
     if all(column is not None for column in own):
-        columns = [column.take(pa.array(rows)).to_pylist() for column in own]
-        return [tuple(clean(plain(v)) for v in key) for key in zip(*columns, strict=True)]
+        return list(zip(*(_values(column.take(pa.array(rows))) for column in own), strict=True))
     names = _fields_read(plan.key)
     found = rows_of(table.select([n for n in names if n in table.column_names]), rows)
     values = [compile_value(part) for part in plan.key]
     moments = (Moment(Event("", 0, fields), {}) for fields in found)
     return [tuple(value(moment) for value in values) for moment in moments]
+
+
+def _values(column: Any) -> list[Any]:
+    found: list[Any] = column.to_pylist()
+    texts = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return found if texts else [clean(plain(value)) for value in found]
 
 
 def _fields_read(exprs: Sequence[Expr]) -> list[str]:

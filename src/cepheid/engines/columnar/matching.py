@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,6 @@ from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
 from cepheid.engines.columnar.key_codes import key_codes
 from cepheid.engines.columnar.ordering import by_code, total_order
-from cepheid.engines.columnar.per_event import OwnBits
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Answers, Kernel, Keys
 from cepheid.matching.compiled.kernel.emission import (
@@ -25,8 +25,8 @@ from cepheid.matching.compiled.kernel.emission import (
     OUT_KEY,
     OUT_PHASE,
 )
-from cepheid.matching.compiled.prune import chain_of, prune
-from cepheid.matching.compiled.prune_starts import needed_of, prune_starts
+from cepheid.matching.compiled.needed_rows import needed_by
+from cepheid.matching.compiled.select_rows import places_of, select_rows
 from cepheid.pattern.expr import Expr, Field, walk
 
 _LEAST, _MOST = 1 << 14, 1 << 18  # rows of a chunk; a key is never cut
@@ -56,11 +56,22 @@ class Sorted:
     def ranks(self, rows: Numbers) -> Numbers:
         return rows if self.rank is None else self.rank[rows]
 
-    def narrowed(self, wanted: Marks) -> Sorted:
-        """Only rows that are wanted; every key keeps its number."""
-        mine = wanted[self.rows]
-        kept = np.concatenate([[0], np.cumsum(mine)])
-        return replace(self, rows=self.rows[mine], offsets=kept[self.offsets])
+    @cached_property
+    def times(self) -> Numbers:
+        """In the order of the rows."""
+        found: Numbers = self.table[TIME].to_numpy()[self.rows]
+        return found
+
+    @cached_property
+    def bits(self) -> list[Numbers]:
+        """The bits of all tests, in the order of the rows: gathered once for all streams."""
+        names = [name for name in self.table.column_names if name.startswith(BITS)]
+        return [self.table[name].to_numpy()[self.rows] for name in names]
+
+    @cached_property
+    def types(self) -> Numbers:
+        found: Numbers = self.table[TYPE].to_numpy()[self.rows]
+        return found
 
 
 class StreamMatcher:
@@ -68,81 +79,53 @@ class StreamMatcher:
 
     def __init__(self, group: Group, number: int, pool: Executor, threads: int) -> None:
         self.group, self.stream = group, group.streams[number]
-        self.bits = OwnBits(self.stream.bits, group.bits)
         self.pool, self.threads = pool, threads
         self._own = threading.local()
+        numbers = {test: i for i, test in enumerate(group.bits.tests)}
+        self.places = places_of([numbers[test] for test in self.stream.bits.tests])
+        self.needed = needed_by(self.stream.plan)
         kinds = [self.stream.compiled.types.get(name, -1) for name in group.types]
         self.kinds = np.array([*kinds, -1], np.int64)  # the last: a type that no stream names
         self.fields = _fields_read(self.stream)
-        self.chain, self.needed = chain_of(self.stream.plan), needed_of(self.stream.plan)
-
-    def own_rows(self, rows: Sorted) -> Sorted:
-        """Of the rows of the group, those that this stream has to see."""
-        return rows if len(self.group.streams) == 1 else rows.narrowed(self._wanted(rows.table))
 
     def match(self, rows: Sorted, end: int) -> Answers:
         """What the kernel answers, with the numbers of rows in the table, and of keys."""
         names = [FIELD + name for name in self.fields if FIELD + name in rows.table.column_names]
-        own = _Own(
-            rows.table[TIME].to_numpy(),
-            self._shared(rows.table),
-            self.kinds[rows.table[TYPE].to_numpy()],
-            rows.table.select(names).rename_columns([n.removeprefix(FIELD) for n in names]),
-        )
+        fields = rows.table.select(names).rename_columns([n.removeprefix(FIELD) for n in names])
+        also = self._also(rows)
 
         def chunk(keys: tuple[int, int]) -> Answers:
-            return self._chunk(rows, own, *keys, end)
+            return self._chunk(rows, fields, also, *keys, end)
 
         return _joined(list(self.pool.map(chunk, _chunks(rows.offsets, self.threads))))
 
-    def _wanted(self, table: pa.Table) -> Marks:
+    def _also(self, rows: Sorted) -> Marks | None:
+        """The rows that the stream sees whatever they pass."""
         bits = self.stream.bits
         if bits.sees_all:
-            return np.ones(table.num_rows, np.bool_)
+            return np.ones(len(rows.rows), np.bool_)
         closing = [i for i, name in enumerate(self.group.types) if name in bits.closing]
-        wanted = self.bits.any_of(self._shared(table))
-        return wanted | np.isin(table[TYPE].to_numpy(), closing) if closing else wanted
+        return np.isin(rows.types, closing) if closing else None
 
-    def _shared(self, table: pa.Table) -> list[Numbers]:
-        return [table[f"{BITS}{i}"].to_numpy() for i in range(self.group.bits.columns)]
-
-    def _chunk(self, rows: Sorted, own: _Own, first: int, last: int, end: int) -> Answers:
+    def _chunk(
+        self, rows: Sorted, fields: pa.Table, also: Marks | None, first: int, last: int, end: int
+    ) -> Answers:
         """The keys from the first up to the last."""
-        begin = rows.offsets[first]
-        taken = rows.rows[begin : rows.offsets[last]]
-        offsets = rows.offsets[first : last + 1] - begin
-        bits, ranks = self.bits.of(own.bits, taken), None
-        left = None
-        if self.chain is not None:
-            bits, ranks = prune(self.stream.plan, self.chain, own.times[taken], bits, offsets)
-            left = np.flatnonzero(bits)
-        elif self.needed is not None:
-            needed, ranks = prune_starts(self.needed, own.times[taken], bits, offsets)
-            left = np.flatnonzero(needed)
-        if left is not None and ranks is not None:
-            offsets = np.searchsorted(left, offsets)
-            taken, bits, ranks = taken[left], bits[left], ranks[left]
-        keys = np.flatnonzero(np.diff(offsets))  # those that have rows
-        offsets = np.append(offsets[keys], offsets[-1])
+        offsets = rows.offsets[first : last + 1]
+        selected = select_rows(self.needed, self.places, rows.bits, rows.times, offsets, also)
+        taken = rows.rows[selected.rows]
         columns = self.stream.compiled.columns
-        table = own.fields.take(pa.array(taken)) if own.fields.num_columns else own.fields
-        events = to_events(table, columns, own.times[taken], bits, own.kinds[taken], ranks)
-        answers = self._kernel().match(events, Keys.without_state(offsets), end, ends=True)
-        return _in_table(answers, taken, keys + first)
+        table = fields.take(pa.array(taken)) if fields.num_columns else fields
+        kinds = self.kinds[rows.types[selected.rows]]
+        events = to_events(table, columns, rows.times[selected.rows], selected.bits, kinds, selected.ranks)
+        answers = self._kernel().match(events, Keys.without_state(selected.offsets), end, ends=True)
+        return _in_table(answers, taken, selected.keys + first)
 
     def _kernel(self) -> Kernel:
         kernel: Kernel | None = getattr(self._own, "kernel", None)
         if kernel is None:
             kernel = self._own.kernel = Kernel(self.stream.compiled)
         return kernel
-
-
-@dataclass(frozen=True)
-class _Own:
-    times: Numbers
-    bits: list[Numbers]  # shared with other streams
-    kinds: Numbers
-    fields: pa.Table
 
 
 def _fields_read(stream: StreamPlan) -> list[str]:

@@ -13,14 +13,13 @@ from cepheid.engines.columnar.event_batch import EventBatch
 from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.matching.compiled.arrow_terms import Fields, Stays
 from cepheid.matching.compiled.arrow_tests import condition
+from cepheid.matching.compiled.select_rows import BITS_A_COLUMN
 from cepheid.matching.evaluate import compile_test
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr
 from cepheid.plan.event_tests import EventTest, tests_of
 from cepheid.plan.plan import Plan
-
-BITS_A_COLUMN = 62
 
 
 @dataclass(frozen=True)
@@ -74,32 +73,6 @@ class SharedBits:
             if kind in events.batch.by_type:
                 wanted[events.batch.by_type[kind]] = True
         return bits, wanted
-
-
-class OwnBits:
-    """Which of the shared bits are a plan's, and at which place there."""
-
-    def __init__(self, plan: PlanBits, shared: SharedBits) -> None:
-        numbers = {test: i for i, test in enumerate(shared.tests)}
-        self.places = [(*divmod(numbers[test], BITS_A_COLUMN), at) for at, test in enumerate(plan.tests)]
-
-    def of(self, columns: Sequence[Numbers], rows: Numbers) -> Numbers:
-        """The plan's bits of some rows."""
-        found = np.zeros(len(rows), np.int64)
-        taken = {number: columns[number][rows] for number, _, _ in self.places}
-        for number, bit, at in self.places:
-            found |= ((taken[number] >> bit) & 1) << at
-        return found
-
-    def any_of(self, columns: Sequence[Numbers]) -> Marks:
-        """Which rows pass any of the plan's tests."""
-        masks: dict[int, int] = {}
-        for number, bit, _ in self.places:
-            masks[number] = masks.get(number, 0) | (1 << bit)
-        found: Marks = np.zeros(len(columns[0]) if columns else 0, np.bool_)
-        for number, mask in masks.items():
-            found |= (columns[number] & mask) != 0
-        return found
 
 
 class TestedBatch:

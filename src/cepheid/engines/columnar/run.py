@@ -93,6 +93,5 @@ def _match(
         if table.num_rows:
             rows = Sorted.of(group, table, order)
             for matcher, result in zip(matchers, results, strict=True):
-                own = matcher.own_rows(rows)
-                result.add(own, matcher.match(own, end), end)
+                result.add(rows, matcher.match(rows, end), end)
     return {s.name: result.answer() for s, result in zip(group.streams, results, strict=True)}

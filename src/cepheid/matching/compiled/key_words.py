@@ -13,6 +13,7 @@ from cepheid.matching.ids import key_text, text_word
 from cepheid.matching.keys import lookup_key
 
 _REMEMBERED = 1 << 18  # keys
+_KNOWN: dict[str, int] = {}  # texts, whatever they are keys of
 
 
 class KeyWords:
@@ -24,21 +25,21 @@ class KeyWords:
 
     def __init__(self, inferred: bool) -> None:
         self.inferred = inferred
-        self.known: dict[str, int] = {}
 
     def of(self, keys: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.uint64]:
         return np.array([self._word(key) for key in keys], np.uint64)
 
     def _word(self, key: tuple[Any, ...]) -> int:
         if len(key) == 1 and type(key[0]) is str:  # by far the most
-            return self._of_text(key[0])
+            return _of_text(key[0])
         return text_word(key_text(lookup_key(key, self.inferred)))
 
-    def _of_text(self, text: str) -> int:
-        found = self.known.get(text)
-        if found is None:
-            if len(self.known) >= _REMEMBERED:
-                self.known.clear()
-            digest = blake2b(b"s" + text.encode(), digest_size=8).digest()
-            found = self.known[text] = int.from_bytes(digest, "little")
-        return found
+
+def _of_text(text: str) -> int:
+    found = _KNOWN.get(text)
+    if found is None:
+        if len(_KNOWN) >= _REMEMBERED:
+            _KNOWN.clear()
+        digest = blake2b(b"s" + text.encode(), digest_size=8).digest()
+        found = _KNOWN[text] = int.from_bytes(digest, "little")
+    return found

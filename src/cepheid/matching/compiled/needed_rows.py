@@ -1,0 +1,157 @@
+"""Which rows of a key a plan needs at all, as far as the tests of each event alone and the window tell.
+
+Under `stam` a match of a plain sequence is any choice of events that fit: a row in no choice is in no match. Under
+`stnm` only matches use events up, so a run that cannot end in one changes nothing for others: rows at which no run is
+open that can end in a match are not needed. Other plans need every row that passes a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from cepheid.matching.compiled.tables import Table
+from cepheid.pattern.expr import Binary, Expr, Field, In, IsNull, Literal, Unary, walk
+from cepheid.pattern.model import Arrow, Closure, Emission, Link, Node, Selection, Sequence, SkipTo, Step
+from cepheid.plan.automaton import START
+from cepheid.plan.plan import Plan
+
+ALL_THAT_PASS, IN_A_CHOICE, IN_A_WINDOW = range(3)
+_CANNOT_FAIL = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
+_MOST_STEPS = 16  # that are looked for
+_MOST_TESTS = 60
+
+
+@dataclass(frozen=True)
+class Needed:
+    """`chain` are positions that every match has events at, in this order."""
+
+    how: int
+    chain: Table
+    within: int  # -1: no window
+    span: int  # so long a run is open at most; -1: for ever
+    others: int  # the bits of what must be absent
+    max_runs: int
+    max_matches: int
+
+
+def needed_by(plan: Plan) -> Needed:
+    chain = _plain_chain(plan)
+    how = IN_A_CHOICE
+    if chain is None:
+        chain, how = _mandatory_chain(plan), IN_A_WINDOW
+    if chain is None:
+        chain, how = [], ALL_THAT_PASS
+    within = -1 if plan.pattern.within is None else plan.pattern.within
+    bounds = [a.node.within for a in plan.automaton.absences]
+    limits = plan.pattern.limits
+    return Needed(
+        how,
+        np.array(chain, np.int64),
+        within,
+        -1 if within < 0 else within + max((b for b in bounds if b is not None), default=0),
+        -1 << len(plan.automaton.positions),
+        limits.max_runs,
+        limits.max_matches,
+    )
+
+
+def sees_more_than_passes(plan: Plan) -> bool:
+    """Does the plan look at rows that pass none of its tests?"""
+    return plan.sees_all_events or bool(plan.closing_types)
+
+
+def _plain_chain(plan: Plan) -> list[int] | None:
+    """The positions of a plain sequence under `stam`; None if the plan is anything else."""
+    pattern, automaton = plan.pattern, plan.automaton
+    plain = (
+        pattern.selection is Selection.STAM
+        and pattern.skip.to is SkipTo.NONE
+        and plan.emission is Emission.EACH
+        and not automaton.closures
+        and len(automaton.accepts) == 1
+    )
+    if not plain or not _can_be_pruned(plan):
+        return None
+    chain: list[int] = []
+    state = START
+    while automaton.out[state]:
+        if len(automaton.out[state]) > 1 or len(chain) > len(automaton.edges):
+            return None
+        (edge,) = automaton.out[state]
+        if edge.arrow is not Arrow.ANY or edge.component:
+            return None
+        chain.append(edge.position)
+        state = edge.target
+    whole = automaton.accepts[0].state == state and len(chain) == len(automaton.positions)
+    return chain if whole else None
+
+
+def _mandatory_chain(plan: Plan) -> list[int] | None:
+    """Steps that every match of a plan under `stnm` has; None if its runs are bound by no window."""
+    pattern = plan.pattern
+    fits = (
+        pattern.selection is Selection.STNM
+        and pattern.within is not None
+        and plan.emission is not Emission.SUBSETS
+    )
+    if not fits or not _can_be_pruned(plan):
+        return None
+    chain = list(_mandatory(plan))[:_MOST_STEPS]
+    starts = {edge.position for edge in plan.automaton.out[START]}
+    return chain if chain and starts == {chain[0]} else None
+
+
+def _mandatory(plan: Plan) -> Iterator[int]:
+    """What is not a plain step is passed over."""
+    root = plan.pattern.root
+    links = root.links if isinstance(root, Sequence) else (Link(root),)
+    for link in links:
+        step, times = _step(link.node)
+        if step is not None:
+            numbers = [p.index for p in plan.automaton.positions if p.step == step]
+            yield from numbers[:1] * times
+
+
+def _step(node: Node) -> tuple[Step | None, int]:
+    if isinstance(node, Closure):
+        return (node.body, node.min) if isinstance(node.body, Step) else (None, 0)
+    return (node, 1) if isinstance(node, Step) else (None, 0)
+
+
+def _can_be_pruned(plan: Plan) -> bool:
+    pattern, automaton = plan.pattern, plan.automaton
+    tests = len(automaton.positions) + len(automaton.absences) + len(plan.guards)
+    return (
+        pattern.every is None
+        and not (pattern.timeouts or pattern.eager or plan.counting)
+        and not any(a.node.next for a in automaton.absences)
+        and not any(edge.absences for edge in automaton.out[START])
+        and tests < _MOST_TESTS
+        and all(map(_cannot_fail, _tests_across(plan)))
+    )
+
+
+def _tests_across(plan: Plan) -> Iterator[Expr]:
+    """All tests that look at several events."""
+    automaton = plan.automaton
+    yield from (test for p in automaton.positions for test in p.beta)
+    yield from (test for a in automaton.absences for test in a.beta)
+    yield from (test for g in plan.guards for test in g.beta)
+    yield from (c.until for c in automaton.closures if c.until is not None)
+    yield from (test for e in automaton.edges for test in e.tests)
+    yield from (test for a in automaton.accepts for test in a.tests)
+
+
+def _cannot_fail(test: Expr) -> bool:
+    """An error that a test would report must not be lost with a row."""
+    return all(_is_safe(node) for node in walk(test))
+
+
+def _is_safe(node: Expr) -> bool:
+    if isinstance(node, Binary):
+        elapsed = node.op == "-" and isinstance(node.left, Field) and isinstance(node.right, Field)
+        return node.op in _CANNOT_FAIL or elapsed
+    return isinstance(node, (Field, Literal, In, IsNull)) or (isinstance(node, Unary) and node.op == "not")
