@@ -22,6 +22,7 @@ from cepheid.matching.compiled.kernel.every import (
     only_first_step,
 )
 from cepheid.matching.compiled.kernel.jit import (
+    OPTIONS,
     inner,
 )
 from cepheid.matching.compiled.kernel.kinds import (
@@ -95,7 +96,7 @@ def pass_by_kind(kind: Any, t: Any, w: Any, deadline: Any) -> None:
     """Chosen when it is compiled."""
 
 
-@overload(pass_by_kind)
+@overload(pass_by_kind, jit_options=OPTIONS)
 def _pass_by_kind(kind, t, w, deadline):
     if isinstance(kind, types.Float):
         return lambda kind, t, w, deadline: pass_every(kind, t, w, deadline)

@@ -18,6 +18,9 @@ from cepheid.matching.compiled.kernel.every import (
     advance_every,
     finish_every,
 )
+from cepheid.matching.compiled.kernel.jit import (
+    OPTIONS,
+)
 from cepheid.matching.compiled.kernel.partition import (
     advance,
 )
@@ -37,7 +40,7 @@ def finish_by_kind(kind: Any, t: Any, w: Any, detected: Any) -> None:
     """What is complete is given out."""
 
 
-@overload(advance_by_kind)
+@overload(advance_by_kind, jit_options=OPTIONS)
 def _advance_by_kind(kind, t, w, row, rank):
     if isinstance(kind, types.Integer):
         return lambda kind, t, w, row, rank: advance_stnm(t, w, row, rank)
@@ -46,7 +49,7 @@ def _advance_by_kind(kind, t, w, row, rank):
     return lambda kind, t, w, row, rank: advance(t, w, row, rank)
 
 
-@overload(finish_by_kind)
+@overload(finish_by_kind, jit_options=OPTIONS)
 def _finish_by_kind(kind, t, w, detected):
     if isinstance(kind, types.Integer):
         return lambda kind, t, w, detected: finish_all_stnm(t, w, detected)
