@@ -8,6 +8,8 @@ import numpy as np
 
 from cepheid.matching.compiled.bytecode import Columns, compiled_tests
 from cepheid.matching.compiled.columns import Events
+from cepheid.matching.compiled.kernel.chain_entrance import match_chains
+from cepheid.matching.compiled.kernel.chain_space import new_chain_space
 from cepheid.matching.compiled.kernel.emission import EVENT_WIDTH, OUT_WIDTH
 from cepheid.matching.compiled.kernel.entrance import (
     K_ROWS,
@@ -40,7 +42,7 @@ from cepheid.matching.compiled.kernel.space import (
     TEXTS,
     new_space,
 )
-from cepheid.matching.compiled.kernel.words import KIND
+from cepheid.matching.compiled.kernel.words import CHAIN, KIND
 from cepheid.matching.compiled.tables import Table, encode
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.types import Type
@@ -99,8 +101,16 @@ class Kernel:
     def __init__(self, plan: CompiledPlan) -> None:
         self.plan = plan
         self.runs, self.nodes = 64, 1024
-        self.space = new_space(plan.tables, self.runs, self.nodes)
+        self.space = self._new_space()
         self.kind = (ALL, ONE_WAY, AGAIN)[plan.tables[KIND]]
+
+    def _new_space(self) -> Table:
+        space: Table = (
+            new_chain_space(self.plan.tables, self.nodes)
+            if self.plan.tables[CHAIN]
+            else new_space(self.plan.tables, self.runs, self.nodes)
+        )
+        return space
 
     def match(self, events: Events, keys: Keys, time: int, ends: bool) -> Answers:
         room = _Room.of(len(keys.table), ends)
@@ -110,24 +120,23 @@ class Kernel:
         self.space[STARTED : DROPPED + 1] = 0
         while at < count:
             self._point(events, room)
-            at = match_keys(
-                self.kind,
-                self.plan.tables,
-                self.space,
-                keys.table,
-                keys.words,
-                at,
-                time,
-                ends,
-                room.saved,
-                room.saved_words,
-                room.saved_rows,
-            )
+            at = self._go_on(keys, at, time, ends, room)
             if at < count and not self._grown(room):
                 left.append(at)
                 room.saved[at + 1, : V_ROWS + 1] = room.saved[at, : V_ROWS + 1]
                 at += 1
         return room.answers(self.space, left)
+
+    def _go_on(self, keys: Keys, at: int, time: int, ends: bool, room: _Room) -> int:
+        """From a key on; the answer is the key that could not be done, or the number of keys."""
+        tables, answers = self.plan.tables, (room.saved, room.saved_words, room.saved_rows)
+        if tables[CHAIN]:
+            found: int = match_chains(tables, self.space, keys.table, keys.words, at, time, ends, *answers)
+        else:
+            found = match_keys(
+                self.kind, tables, self.space, keys.table, keys.words, at, time, ends, *answers
+            )
+        return found
 
     def _grown(self, room: _Room) -> bool:
         """More room for what was full; False if it is not a question of room."""
@@ -154,7 +163,7 @@ class Kernel:
         """Twice the room, with what was given out and counted so far."""
         before = self.space
         self.runs, self.nodes = 2 * self.runs, 2 * self.nodes
-        self.space = new_space(self.plan.tables, self.runs, self.nodes)
+        self.space = self._new_space()
         for counter in (N_OUT, N_OUT_EVENTS, *range(STARTED, DROPPED + 1)):
             self.space[counter] = before[counter]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from cepheid.matching.compiled.kernel.chain_state import W_WIDTH
 from cepheid.matching.compiled.kernel.state import (
     S_EVICTED,
     S_FIRST_STEP,
@@ -23,6 +25,7 @@ from cepheid.matching.compiled.kernel.state import (
 )
 from cepheid.matching.compiled.kernel.words import (
     BLOCK_WORDS,
+    CHAIN,
     CLOSURES,
     MASK,
     NEVER,
@@ -32,6 +35,7 @@ from cepheid.matching.compiled.kernel.words import (
     NODE_RANK,
     NODE_ROW,
     NODE_WIDTH,
+    POSITIONS,
     R_BLOCKED,
     R_COUNTS,
     R_MARKS,
@@ -52,11 +56,13 @@ from cepheid.matching.partition import Partition
 from cepheid.matching.run import Run, Taken
 from cepheid.matching.stnm import NextMatchPartition
 from cepheid.pattern.event import Event
+from cepheid.plan.automaton import START
 
 
 def revive(partition: Partition, tables: Table, words: Table, events: list[Event]) -> None:
     """Fills a new partition with a key's state. The events are those the state was saved with, in their order."""
-    _Reader(partition, tables, words, events).read()
+    reader = _ChainReader if tables[CHAIN] else _Reader
+    reader(partition, tables, words, events).read()
 
 
 class _Reader:
@@ -160,6 +166,64 @@ class _Reader:
         bases = {MASK * i + bit for i, word in enumerate(words) for bit in _bits(word)}
         accepts = {-1 - number for number in _bits(own[RUN_BLOCKED_ACCEPTS])}
         return frozenset(bases | accepts)
+
+
+class _ChainReader(_Reader):
+    """Runs of a chain are not kept: they are every choice of events, or for `stnm` the first that come."""
+
+    def read(self) -> None:
+        words, partition = self.words, self.partition
+        partition.index, partition.rank = words[S_INDEX], words[S_RANK_NOW]
+        partition.time = None if words[S_NOW] == -NEVER else words[S_NOW]
+        partition.evicted = words[S_EVICTED]
+        lengths = words[S_HEADER : S_HEADER + self.t[POSITIONS] - 1]
+        self.at = S_HEADER + len(lengths)
+        queues = [self._queue(p, count) for p, count in enumerate(lengths)]
+        if isinstance(partition, NextMatchPartition):
+            partition.runs = [self._chain_run(self._first_way(start, queues)) for start in queues[0]]
+            waiting = {taken.index: taken for queue in queues for taken in queue}
+            partition.history = [self._again(waiting[index]) for index in sorted(waiting)]
+        else:
+            ways = [way for start in queues[0] for way in self._ways([start], queues)] if queues else []
+            partition.runs = [self._chain_run(way) for way in ways]
+
+    def _queue(self, p: int, count: int) -> list[Taken]:
+        found = []
+        for _ in range(count):
+            row, index, rank, matched = self.words[self.at : self.at + W_WIDTH]
+            self.at += W_WIDTH
+            found.append(Taken(p, self.events[row], index, rank))
+            if matched:
+                self.partition.matched.add(index)
+        return found
+
+    def _first_way(self, start: Taken, queues: list[list[Taken]]) -> list[Taken]:
+        way = [start]
+        for queue in queues[1:]:
+            later = [taken for taken in queue if taken.index > way[-1].index]
+            if not later:
+                break
+            way.append(later[0])
+        return way
+
+    def _ways(self, way: list[Taken], queues: list[list[Taken]]) -> Iterator[list[Taken]]:
+        """Those that went on before the one that stayed, as the partition keeps them."""
+        if len(way) < len(queues):
+            for taken in queues[len(way)]:
+                if taken.index > way[-1].index:
+                    yield from self._ways([*way, taken], queues)
+        yield way
+
+    def _again(self, taken: Taken) -> Any:
+        return self.partition.tests.look_at(taken.event), replace(taken, position=-1)
+
+    def _chain_run(self, way: list[Taken]) -> Run:
+        moves = self.partition.moves
+        run = Run(way[0].index, START, (), {}, {})
+        for taken in way:
+            edge = next(e for e in moves.automaton.out[run.state] if e.position == taken.position)
+            run = moves.extended(run, edge, taken)
+        return run
 
 
 def _bits(word: int) -> frozenset[int]:

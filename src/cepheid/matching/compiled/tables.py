@@ -8,6 +8,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from cepheid.matching.compiled.chains import is_chain
 from cepheid.matching.compiled.kernel.words import (
     ABSENCES,
     ACCEPTS,
@@ -33,6 +34,7 @@ from cepheid.matching.compiled.kernel.words import (
     AT_TESTS,
     AT_WANTS,
     BLOCK_WORDS,
+    CHAIN,
     CLOSURES,
     COMPONENTS,
     EAGER,
@@ -270,6 +272,7 @@ class _Encoder:
         header[KIND] = KIND_EVERY if pattern.every else KIND_ALL
         if pattern.every is None and pattern.selection is Selection.STNM:
             header[KIND] = KIND_STNM
+        header[CHAIN] = int(is_chain(self.plan))
         header[ONE_WAY] = int(header[KIND] != KIND_ALL)
         header[SKIP] = _SKIPS[pattern.skip.to]
         header[SKIP_ALIAS] = self._alias(pattern.skip.alias)

@@ -77,8 +77,13 @@ def _made(number: int, cache: bool = True) -> Any:
 
 @inner
 def begin(t, w, key):
-    """A new key. What was given out and counted before it is remembered."""
     reset(t, w)
+    begin_key(w, key)
+
+
+@inner
+def begin_key(w, key):
+    """A new key. What was given out and counted before it is remembered."""
     w[STATUS] = OK
     w[KEY] = key
     w[BEFORE] = w[N_OUT]

@@ -28,6 +28,7 @@ MASK = 63  # numbers that fit one word of marks
     LONGEST,
     ONE_WAY,
     KIND,
+    CHAIN,  # single steps tied by nothing but the key and a window
     SKIP,
     SKIP_ALIAS,
     EAGER,
@@ -72,7 +73,7 @@ MASK = 63  # numbers that fit one word of marks
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(57)
+) = range(58)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
