@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -179,13 +180,13 @@ class _ChainReader(_Reader):
         lengths = words[S_HEADER : S_HEADER + self.t[POSITIONS] - 1]
         self.at = S_HEADER + len(lengths)
         queues = [self._queue(p, count) for p, count in enumerate(lengths)]
+        starts = queues[0] if queues else []
         if isinstance(partition, NextMatchPartition):
-            partition.runs = [self._chain_run(self._first_way(start, queues)) for start in queues[0]]
+            partition.runs = [self._chain_run(self._first_way(start, queues)) for start in starts]
             waiting = {taken.index: taken for queue in queues for taken in queue}
             partition.history = [self._again(waiting[index]) for index in sorted(waiting)]
         else:
-            ways = [way for start in queues[0] for way in self._ways([start], queues)] if queues else []
-            partition.runs = [self._chain_run(way) for way in ways]
+            partition.runs = [self._chain_run(w) for start in starts for w in self._ways([start], queues)]
 
     def _queue(self, p: int, count: int) -> list[Taken]:
         found = []
@@ -200,18 +201,18 @@ class _ChainReader(_Reader):
     def _first_way(self, start: Taken, queues: list[list[Taken]]) -> list[Taken]:
         way = [start]
         for queue in queues[1:]:
-            later = [taken for taken in queue if taken.index > way[-1].index]
-            if not later:
+            later = bisect_right(queue, way[-1].index, key=_index)
+            if later == len(queue):
                 break
-            way.append(later[0])
+            way.append(queue[later])
         return way
 
     def _ways(self, way: list[Taken], queues: list[list[Taken]]) -> Iterator[list[Taken]]:
         """Those that went on before the one that stayed, as the partition keeps them."""
         if len(way) < len(queues):
-            for taken in queues[len(way)]:
-                if taken.index > way[-1].index:
-                    yield from self._ways([*way, taken], queues)
+            queue = queues[len(way)]
+            for taken in queue[bisect_right(queue, way[-1].index, key=_index) :]:
+                yield from self._ways([*way, taken], queues)
         yield way
 
     def _again(self, taken: Taken) -> Any:
@@ -224,6 +225,10 @@ class _ChainReader(_Reader):
             edge = next(e for e in moves.automaton.out[run.state] if e.position == taken.position)
             run = moves.extended(run, edge, taken)
         return run
+
+
+def _index(taken: Taken) -> int:
+    return taken.index
 
 
 def _bits(word: int) -> frozenset[int]:
