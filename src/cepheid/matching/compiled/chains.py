@@ -33,7 +33,9 @@ def _is_line(plan: Plan, arrow: Arrow) -> bool:
     edges = sorted(automaton.edges, key=lambda e: e.source)
     if not all(_is_step(e, at, arrow) for at, e in enumerate(edges)):
         return False
-    return len(automaton.accepts) == 1 and automaton.accepts[0].state == steps and not automaton.accepts[0].tests
+    return (
+        len(automaton.accepts) == 1 and automaton.accepts[0].state == steps and not automaton.accepts[0].tests
+    )
 
 
 def _is_step(edge: Edge, at: int, arrow: Arrow) -> bool:

@@ -101,6 +101,7 @@ class Kernel:
     def __init__(self, plan: CompiledPlan) -> None:
         self.plan = plan
         self.runs, self.nodes = 64, 1024
+        self.out_rows = 1024  # as many as were needed before: a key whose answers find no room is done again
         self.space = self._new_space()
         self.kind = (ALL, ONE_WAY, AGAIN)[plan.tables[KIND]]
 
@@ -113,7 +114,7 @@ class Kernel:
         return space
 
     def match(self, events: Events, keys: Keys, time: int, ends: bool) -> Answers:
-        room = _Room.of(len(keys.table), ends)
+        room = _Room.of(len(keys.table), ends, self.out_rows)
         left: list[int] = []
         at, count = 0, len(keys.table) - 1
         self.space[N_OUT] = self.space[N_OUT_EVENTS] = 0
@@ -145,6 +146,7 @@ class Kernel:
             self._grow()
         elif status == FULL_OUT:
             room.out, room.out_events = _doubled(room.out), _doubled(room.out_events)
+            self.out_rows = len(room.out)
         elif status == FULL_SAVED:
             room.saved_words, room.saved_rows = _doubled(room.saved_words), _doubled(room.saved_rows)
         return bool(status in (FULL, FULL_OUT, FULL_SAVED))
@@ -179,8 +181,8 @@ class _Room:
     saved_rows: Table
 
     @classmethod
-    def of(cls, keys: int, ends: bool) -> _Room:
-        out = np.empty((max(1024, keys), OUT_WIDTH), np.int64)
+    def of(cls, keys: int, ends: bool, rows: int) -> _Room:
+        out = np.empty((max(rows, keys), OUT_WIDTH), np.int64)
         words = 0 if ends else max(1024, 64 * keys)
         return cls(
             out,

@@ -72,7 +72,9 @@ class FindingsReader:
             return []
         first = np.array([self._place(r) for r in rows], np.int64)
         cause = np.where(rows[:, OUT_PHASE] == 0, rows[:, OUT_CAUSE], first)
-        if np.any(rows[:, OUT_KEY] != rows[0, OUT_KEY]):  # rows lie key by key, events came between each other
+        if np.any(
+            rows[:, OUT_KEY] != rows[0, OUT_KEY]
+        ):  # rows lie key by key, events came between each other
             cause = self._ranked(cause)
         when = np.where(rows[:, OUT_KIND] == PENDING, NEVER, rows[:, OUT_DETECTED])
         order: Sequence[int] = np.lexsort((np.arange(len(rows)), cause, rows[:, OUT_PHASE], when)).tolist()
