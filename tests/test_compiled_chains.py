@@ -37,8 +37,8 @@ def chains(draw: Any) -> str:
     options = [
         selection,
         draw(st.sampled_from(("", f".within({draw(st.integers(0, 4))}s)"))),
-        draw(st.sampled_from(("", ".timeouts()"))),
-        draw(st.sampled_from(("", "", ".partition_by(k)"))),
+        # Not both: in which order several keys tell of timeouts at one moment is not fixed.
+        draw(st.sampled_from(("", "", ".timeouts()", ".timeouts()", ".partition_by(k)"))),
         draw(st.sampled_from(("", ".longest()"))),
         draw(st.sampled_from(["", "", "", *limits])),
     ]
@@ -116,7 +116,7 @@ def test_the_reference_often_goes_on() -> None:
     [
         "A -> B .within(40s)",
         "A -> B .within(40s) .stnm() .timeouts()",
-        "A -> B -> C .within(12s) .timeouts()",
+        "A -> B -> C .within(4s) .timeouts()",
         "A -> B -> C -> B .within(60s) .stnm() .timeouts()",
         "A -> B .stnm()",
     ],

@@ -19,7 +19,7 @@ from cepheid.matching.compiled.kernel.entrance import (
     V_WORDS,
     match_keys,
 )
-from cepheid.matching.compiled.kernel.kinds import AGAIN, ALL, ONE_WAY
+from cepheid.matching.compiled.kernel.kinds import AGAIN, ALL, ALL_BY_STATE, ONE_WAY
 from cepheid.matching.compiled.kernel.space import (
     CONSTANTS,
     DROPPED,
@@ -42,7 +42,7 @@ from cepheid.matching.compiled.kernel.space import (
     TEXTS,
     new_space,
 )
-from cepheid.matching.compiled.kernel.words import CHAIN, KIND
+from cepheid.matching.compiled.kernel.words import BY_STATE, CHAIN, KIND
 from cepheid.matching.compiled.tables import Table, encode
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.types import Type
@@ -103,7 +103,7 @@ class Kernel:
         self.runs, self.nodes = 64, 1024
         self.out_rows = 1024  # as many as were needed before: a key whose answers find no room is done again
         self.space = self._new_space()
-        self.kind = (ALL, ONE_WAY, AGAIN)[plan.tables[KIND]]
+        self.kind = ALL_BY_STATE if plan.tables[BY_STATE] else (ALL, ONE_WAY, AGAIN)[plan.tables[KIND]]
 
     def _new_space(self) -> Table:
         space: Table = (

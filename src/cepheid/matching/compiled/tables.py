@@ -20,6 +20,7 @@ from cepheid.matching.compiled.kernel.words import (
     AT_CLOSURE,
     AT_CODE,
     AT_EDGE,
+    AT_FEARS,
     AT_GUARD,
     AT_INSIDE,
     AT_INSIDE_LIST,
@@ -34,6 +35,7 @@ from cepheid.matching.compiled.kernel.words import (
     AT_TESTS,
     AT_WANTS,
     BLOCK_WORDS,
+    BY_STATE,
     CHAIN,
     CLOSURES,
     COMPONENTS,
@@ -189,8 +191,13 @@ class _Encoder:
         yield from self._by_state(inside, AT_INSIDE, AT_INSIDE_LIST)
         yield AT_KEEP, [self._kept_blocks(e) for e in automaton.edges]
         yield AT_WANTS, [sum(1 << p for p in {e.position for e in out}) for out in automaton.out]
+        yield AT_FEARS, [self._feared(state) for state in range(automaton.states)]
         yield AT_TESTS, [0, *accumulate(len(code) for code in self.code)]
         yield AT_CODE, [instruction for code in self.code for instruction in code]
+
+    def _feared(self, state: int) -> int:
+        ways = (*self.automaton.out[state], *self.automaton.accepting[state])
+        return sum(1 << absence for absence in {a for way in ways for a in way.absences})
 
     def _by_state(
         self, lists: list[list[int]], at_offsets: int, at_items: int
@@ -288,6 +295,8 @@ class _Encoder:
         header[FILTERS] = int(looks_next or next_absences or untils)
         # Among copies of one start: which of them a timeout tells of, and which a limit drops.
         header[ORDER_MATTERS] = int(bool(header[ONE_WAY] or header[TIMEOUTS] or header[EVICT]))
+        ordered = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
+        header[BY_STATE] = int(not (ordered or header[FILTERS]))
         header[MOST_OF_FIRST] = self._most_of_first_step()
         header[FIRST_POSITIONS] = sum(1 << p for p in {e.position for e in automaton.out[0]})
         header[KEEP_FIRST] = int(pattern.every is Every.FIRST)

@@ -137,7 +137,7 @@ def pass_deadline(kind, t, w, deadline):
     w[N_NEXT] = 0  # here: what has expired
     for i in range(w[N_RUNS]):
         run = w[w[RUNS] + i]
-        if deadline_now(t, w, run) != deadline or _goes_on(t, w, run, deadline):
+        if deadline_now(t, w, run) != deadline or goes_on(t, w, run, deadline):
             w[w[RUNS] + kept] = run
             kept += 1
     w[N_RUNS] = kept
@@ -146,7 +146,7 @@ def pass_deadline(kind, t, w, deadline):
 
 
 @inner
-def _goes_on(t, w, run, deadline):
+def goes_on(t, w, run, deadline):
     """What the deadline makes of a run: complete, expired, or still open."""
     certain = _certain(t, w, run, deadline)
     if certain:

@@ -1,5 +1,7 @@
 """How runs are kept: all of them, one way each (`stnm`), or one run that starts again (`every`).
 
+All of them are kept by their state where their order does not matter.
+
 The kind of a pattern is told by the *type* of a value that is handed down, so that what differs is chosen when the
 kernel is compiled: each kind is compiled by itself, when it is first used, and none carries the others along.
 """
@@ -29,7 +31,8 @@ from cepheid.matching.compiled.kernel.stnm import (
     finish_all_stnm,
 )
 
-ALL, ONE_WAY, AGAIN = False, 0, 0.0  # for the compiler: a truth, a whole number, a double
+# For the compiler: a truth, a whole number, a double; and a complex number where all runs are kept by their state.
+ALL, ONE_WAY, AGAIN, ALL_BY_STATE = False, 0, 0.0, 0j
 
 
 def advance_by_kind(kind: Any, t: Any, w: Any, row: Any, rank: Any) -> None:

@@ -28,6 +28,7 @@ MASK = 63  # numbers that fit one word of marks
     LONGEST,
     ONE_WAY,
     KIND,
+    BY_STATE,  # runs are kept by what they wait for: their order does not matter
     CHAIN,  # single steps tied by nothing but the key and a window
     SKIP,
     SKIP_ALIAS,
@@ -69,11 +70,12 @@ MASK = 63  # numbers that fit one word of marks
     AT_INSIDE_LIST,
     AT_KEEP,
     AT_WANTS,  # the positions a run in a state could take next, as bits
+    AT_FEARS,  # the absences that could stop a run in a state, as bits
     AT_LISTS,
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(58)
+) = range(60)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
@@ -134,5 +136,8 @@ NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WID
     RUN_IS_OPEN,  # it is among the open runs
     RUN_IS_DONE,  # it is among the complete ones
     RUN_POSITIONS,  # the positions it has taken events at, as bits
+    RUN_OLDER,  # its neighbours among the runs of its state, where runs are kept by state
+    RUN_NEWER,
+    RUN_DUE,  # its place in the heap of deadlines
     RUN_FIXED,
-) = range(15)
+) = range(18)
