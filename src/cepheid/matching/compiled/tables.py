@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cepheid.matching.compiled.chains import is_chain
+from cepheid.matching.compiled.equalities import NOTHING, equal_in
 from cepheid.matching.compiled.kernel.words import (
     ABSENCES,
     ACCEPTS,
@@ -20,6 +21,7 @@ from cepheid.matching.compiled.kernel.words import (
     AT_CLOSURE,
     AT_CODE,
     AT_EDGE,
+    AT_EQUAL,
     AT_FEARS,
     AT_GUARD,
     AT_INSIDE,
@@ -106,6 +108,7 @@ class _Encoder:
     ) -> None:
         self.plan, self.automaton = plan, plan.automaton
         self.types = types
+        self.instructions = tests
         self.code = list(tests.values())
         self.tests = {test: at for at, test in enumerate(tests)}
         self.lists: list[int] = []
@@ -192,12 +195,20 @@ class _Encoder:
         yield AT_KEEP, [self._kept_blocks(e) for e in automaton.edges]
         yield AT_WANTS, [sum(1 << p for p in {e.position for e in out}) for out in automaton.out]
         yield AT_FEARS, [self._feared(state) for state in range(automaton.states)]
+        yield AT_EQUAL, [list(self._equal(state)) for state in range(automaton.states)]
         yield AT_TESTS, [0, *accumulate(len(code) for code in self.code)]
         yield AT_CODE, [instruction for code in self.code for instruction in code]
 
     def _feared(self, state: int) -> int:
-        ways = (*self.automaton.out[state], *self.automaton.accepting[state])
-        return sum(1 << absence for absence in {a for way in ways for a in way.absences})
+        feared = {a for edge in self.automaton.out[state] for a in edge.absences}
+        feared |= {a for accept in self.automaton.accepting[state] for a in accept.absences}
+        return sum(1 << absence for absence in feared)
+
+    def _equal(self, state: int) -> tuple[int, ...]:
+        """A run that is held may be closed by an event it has nothing in common with."""
+        if self.plan.emission is Emission.LONGEST and self.automaton.accepting[state]:
+            return NOTHING
+        return equal_in(self.automaton, self.instructions, state)
 
     def _by_state(
         self, lists: list[list[int]], at_offsets: int, at_items: int

@@ -11,6 +11,7 @@ import numpy as np
 from cepheid.matching.compiled.kernel.drive import expire, goes_on
 from cepheid.matching.compiled.kernel.due import put_due, take_due
 from cepheid.matching.compiled.kernel.emission import PENDING, finish, give_out
+from cepheid.matching.compiled.kernel.equal import bucket_of_event, must_be_equal, put_by_value, take_by_value
 from cepheid.matching.compiled.kernel.jit import inner
 from cepheid.matching.compiled.kernel.moves import absence_deadline, extended, violated, waiting
 from cepheid.matching.compiled.kernel.partition import (
@@ -28,6 +29,7 @@ from cepheid.matching.compiled.kernel.partition import (
 )
 from cepheid.matching.compiled.kernel.space import (
     ADVANCED,
+    BUCKETS,
     BY_DEADLINE,
     BY_END,
     BY_EVENT,
@@ -43,6 +45,7 @@ from cepheid.matching.compiled.kernel.space import (
     NEXT,
     OK,
     PHASE,
+    ROOM,
     RUNS,
     SCRATCH,
     STATUS,
@@ -60,6 +63,8 @@ from cepheid.matching.compiled.kernel.words import (
     NONE,
     PASSED,
     POSITIONS,
+    RUN_BUCKET,
+    RUN_BUCKET_OLDER,
     RUN_CLOSED,
     RUN_DEADLINE,
     RUN_DUE,
@@ -75,7 +80,7 @@ from cepheid.matching.compiled.kernel.words import (
 
 
 @inner
-def link(w, run):
+def link(t, w, run):
     head = w[HEADS] + w[run + RUN_STATE]
     w[run + RUN_OLDER] = w[head]
     w[run + RUN_NEWER] = NONE
@@ -83,6 +88,7 @@ def link(w, run):
         w[w[head] + RUN_NEWER] = run
     w[head] = run
     w[N_RUNS] += 1
+    put_by_value(t, w, run)
     w[run + RUN_DUE] = NONE
     if w[run + RUN_DEADLINE] != NEVER:
         put_due(w, run)
@@ -98,6 +104,7 @@ def unlink(w, run):
     if older >= 0:
         w[older + RUN_NEWER] = newer
     w[N_RUNS] -= 1
+    take_by_value(w, run)
     take_due(w, run)
 
 
@@ -113,10 +120,10 @@ def _redate(t, w, run):
 
 
 @inner
-def _link_new(w):
+def _link_new(t, w):
     """Those that have just taken the event."""
     for i in range(w[N_NEXT]):
-        link(w, w[w[NEXT] + i])
+        link(t, w, w[w[NEXT] + i])
     w[N_NEXT] = 0
 
 
@@ -126,7 +133,7 @@ def spread(t, w):
     count = w[N_RUNS]
     w[N_RUNS] = 0
     for i in range(count):
-        link(w, w[w[RUNS] + i])
+        link(t, w, w[w[RUNS] + i])
 
 
 @inner
@@ -139,7 +146,12 @@ def gather(t, w):
             while run >= 0:
                 w[w[RUNS] + count] = run
                 count += 1
+                if w[run + RUN_BUCKET] >= 0:
+                    w[w[run + RUN_BUCKET]] = 0
                 run = w[run + RUN_OLDER]
+    else:
+        for i in range(w[ROOM]):
+            w[w[BUCKETS] + i] = 0
     w[N_RUNS] = count
 
 
@@ -187,14 +199,34 @@ def _advance(t, w, row, rank, wants):
     w[N_NEXT] = 0
     for state in range(t[STATES]):
         if t[t[AT_WANTS] + state] & wants or (t[LONGEST] and _accepts(t, state)):
-            run = w[w[HEADS] + state]
-            while run >= 0 and w[STATUS] == OK:
-                older = w[run + RUN_OLDER]
-                _offer(t, w, run, row, rank)
-                run = older
+            if must_be_equal(t, state):
+                _offer_to_equal(t, w, state, row, rank)
+            else:
+                _offer_to_all(t, w, state, row, rank)
     if t[t[AT_WANTS] + START] & wants:
         start_run(t, w, row, rank)
-    _link_new(w)
+    _link_new(t, w)
+
+
+@inner
+def _offer_to_all(t, w, state, row, rank):
+    run = w[w[HEADS] + state]
+    while run >= 0 and w[STATUS] == OK:
+        older = w[run + RUN_OLDER]
+        _offer(t, w, run, row, rank)
+        run = older
+
+
+@inner
+def _offer_to_equal(t, w, state, row, rank):
+    """Other values and other states may share a bucket."""
+    bucket = bucket_of_event(t, w, state, row)
+    run = w[bucket] if bucket >= 0 else 0
+    while run > 0 and w[STATUS] == OK:
+        older = w[run + RUN_BUCKET_OLDER]
+        if w[run + RUN_STATE] == state:
+            _offer(t, w, run, row, rank)
+        run = older
 
 
 @inner
@@ -252,7 +284,7 @@ def _pass_deadline(t, w, deadline):
             w[spare + staying_open] = run
             staying_open += 1
     for i in range(staying_open):
-        link(w, w[spare + i])
+        link(t, w, w[spare + i])
     finish(t, w, deadline)
     expire(t, w, deadline)
     w[N_NEXT] = 0

@@ -1,4 +1,4 @@
-"""What happens to a partition, told to where its runs are kept: by state (`by_state.py`) or in their order (`drive.py`).
+"""What happens to a partition, told to where its runs are: by state (`by_state.py`) or in order (`drive.py`).
 
 Chosen when the kernel is compiled, by the type of the kind; see `kinds.py`.
 """

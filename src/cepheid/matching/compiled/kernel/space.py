@@ -107,11 +107,12 @@ from cepheid.matching.compiled.kernel.words import (
     STACK,  # (value, end, null) of the machine
     DUE,  # a heap of open runs by their deadlines, where runs are kept by state
     HEADS,  # the newest run of each state
+    BUCKETS,  # the newest run of each value that runs wait for, 0 if there is none; values with one number share it
     RECORDS,
     NODES,
     END,
     SPACE_HEADER,
-) = range(76)
+) = range(77)
 
 BY_EVENT, BY_DEADLINE, BY_END = 0, 1, 2
 
@@ -127,7 +128,7 @@ DEPTH = 64  # of the machine's stack
 
 
 def new_space(t: Any, runs: int, nodes: int) -> Any:
-    """Room for so many open runs and taken events."""
+    """Room for so many open runs, a power of two, and taken events."""
     width = int(t[R_WIDTH])
     parts = [
         (EMPTY, width),
@@ -149,6 +150,7 @@ def new_space(t: Any, runs: int, nodes: int) -> Any:
         (STACK, 3 * DEPTH),
         (DUE, runs),
         (HEADS, int(t[STATES])),
+        (BUCKETS, runs),
         (RECORDS, runs * width),
         (NODES, nodes * NODE_WIDTH),
     ]

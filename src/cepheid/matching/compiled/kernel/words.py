@@ -71,11 +71,12 @@ MASK = 63  # numbers that fit one word of marks
     AT_KEEP,
     AT_WANTS,  # the positions a run in a state could take next, as bits
     AT_FEARS,  # the absences that could stop a run in a state, as bits
+    AT_EQUAL,  # what an event and a run in a state must have in common
     AT_LISTS,
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(60)
+) = range(61)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
@@ -112,6 +113,16 @@ C_MIN, C_MAX, C_LOOP, C_UNTIL, CLOSURE_WIDTH = range(5)
 LOOP_ALL, LOOP_NEXT, LOOP_ANY, LOOP_GREEDY = range(4)
 S_BOUND, S_FROM_PREVIOUS, SCOPE_WIDTH = range(3)
 N_WITHIN, N_IS_NEXT, N_TEST, ABSENCE_WIDTH = range(4)
+(
+    Q_FAMILY,  # of the values: none, whole numbers, texts
+    Q_COLUMN,  # the event's
+    Q_NULLS,
+    Q_ALIAS,  # the run's
+    Q_ALIAS_COLUMN,
+    Q_ALIAS_NULLS,
+    EQUAL_WIDTH,
+) = range(7)
+EQUAL_NOTHING, EQUAL_INTS, EQUAL_TEXTS = range(3)
 G_START, G_END, G_TEST, GUARD_WIDTH = range(4)
 
 # --- rows of events: the first columns of whole numbers ---
@@ -139,5 +150,8 @@ NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WID
     RUN_OLDER,  # its neighbours among the runs of its state, where runs are kept by state
     RUN_NEWER,
     RUN_DUE,  # its place in the heap of deadlines
+    RUN_BUCKET,  # where the runs are told that wait for the same value, and its neighbours there
+    RUN_BUCKET_OLDER,
+    RUN_BUCKET_NEWER,
     RUN_FIXED,
-) = range(18)
+) = range(21)
