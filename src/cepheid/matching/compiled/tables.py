@@ -37,6 +37,7 @@ from cepheid.matching.compiled.kernel.words import (
     AT_TESTS,
     AT_WANTS,
     BLOCK_WORDS,
+    BY_START,
     BY_STATE,
     CHAIN,
     CLOSURES,
@@ -77,11 +78,12 @@ from cepheid.matching.compiled.kernel.words import (
     SKIP_ALIAS,
     STATES,
     TIMEOUTS,
+    WANTED_LATER,
     WITHIN,
 )
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.model import Arrow, Emission, Every, Loop, OnLimit, Selection, SkipTo
-from cepheid.plan.automaton import Automaton, Component, Edge
+from cepheid.plan.automaton import START, Automaton, Component, Edge
 from cepheid.plan.plan import Plan
 
 Table = npt.NDArray[np.int64]
@@ -301,6 +303,8 @@ class _Encoder:
         header[EVICT] = int(pattern.limits.on_limit is OnLimit.EVICT_OLDEST)
         looks_next = any(e.arrow is Arrow.NEXT for e in automaton.edges)
         header[LOOKS_NEXT] = int(looks_next)
+        header[WANTED_LATER] = sum(1 << p for p in {e.position for e in automaton.edges if e.source != START})
+        bounded = automaton.scopes or automaton.absences or any(e.gap is not None for e in automaton.edges)
         next_absences = any(a.node.next for a in automaton.absences)
         untils = any(c.until is not None for c in automaton.closures)
         header[FILTERS] = int(looks_next or next_absences or untils)
@@ -308,6 +312,8 @@ class _Encoder:
         header[ORDER_MATTERS] = int(bool(header[ONE_WAY] or header[TIMEOUTS] or header[EVICT]))
         ordered = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
         header[BY_STATE] = int(not (ordered or header[FILTERS]))
+        by_window = pattern.within is not None and not bounded and not looks_next
+        header[BY_START] = int(by_window and not header[BY_STATE])
         header[MOST_OF_FIRST] = self._most_of_first_step()
         header[FIRST_POSITIONS] = sum(1 << p for p in {e.position for e in automaton.out[0]})
         header[KEEP_FIRST] = int(pattern.every is Every.FIRST)

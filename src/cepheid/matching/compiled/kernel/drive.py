@@ -73,6 +73,7 @@ from cepheid.matching.compiled.kernel.space import (
     set_done,
 )
 from cepheid.matching.compiled.kernel.words import (
+    BY_START,
     KIND,
     KIND_EVERY,
     LOOKS_NEXT,
@@ -125,6 +126,8 @@ def deadline_now(t, w, run):
 @inner
 def next_deadline(t, w):
     found = NEVER
+    if t[BY_START]:
+        return w[w[w[RUNS]] + RUN_DEADLINE] if w[N_RUNS] > 0 else NEVER
     for i in range(w[N_RUNS]):
         found = min(found, deadline_now(t, w, w[w[RUNS] + i]))
     return found
@@ -135,12 +138,18 @@ def pass_deadline(kind, t, w, deadline):
     """Time has gone past a deadline: absences become certain, windows end."""
     kept = 0
     w[N_NEXT] = 0  # here: what has expired
+    over = w[N_RUNS]
     for i in range(w[N_RUNS]):
         run = w[w[RUNS] + i]
+        if t[BY_START] and w[run + RUN_DEADLINE] != deadline:
+            over = i  # those behind it are later
+            break
         if deadline_now(t, w, run) != deadline or goes_on(t, w, run, deadline):
             w[w[RUNS] + kept] = run
             kept += 1
-    w[N_RUNS] = kept
+    for i in range(over, w[N_RUNS]):
+        w[w[RUNS] + kept + i - over] = w[w[RUNS] + i]
+    w[N_RUNS] = kept + w[N_RUNS] - over
     finish_by_kind(kind, t, w, deadline)
     expire(t, w, deadline)
 

@@ -46,11 +46,16 @@ from cepheid.matching.compiled.kernel.space import (
     event_int,
     new_run,
 )
+from cepheid.matching.compiled.kernel.stnm import (
+    forget_history,
+)
 from cepheid.matching.compiled.kernel.words import (
     ABSENCE_WIDTH,
     ALIASES,
     AT_ABSENCE,
     COMPONENTS,
+    KIND,
+    KIND_STNM,
     N_WITHIN,
     NEVER,
     NODE_BEFORE,
@@ -89,6 +94,8 @@ from cepheid.matching.compiled.kernel.words import (
 @inner
 def words_needed(t, w):
     """At most so many words, and so many rows."""
+    if t[KIND] == KIND_STNM:
+        forget_history(w, NEVER // max(w[N_HISTORY], 1))
     runs = w[N_RUNS] + w[N_FURTHEST]
     events = w[N_NODES] + w[N_RECENT] + w[N_HISTORY] + w[N_FIRST_STEP]
     lists = 2 * w[N_RECENT] + w[N_MATCHED] + 4 * w[N_HISTORY]

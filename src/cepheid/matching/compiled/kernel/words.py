@@ -38,6 +38,8 @@ MASK = 63  # numbers that fit one word of marks
     MAX_MATCHES,
     EVICT,
     LOOKS_NEXT,
+    WANTED_LATER,  # the positions a run could take an event at after its first, as bits
+    BY_START,  # runs end in the order of their starts: nothing but the window of the whole ends them
     FILTERS,
     ORDER_MATTERS,
     MOST_OF_FIRST,
@@ -76,7 +78,7 @@ MASK = 63  # numbers that fit one word of marks
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(61)
+) = range(63)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
