@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from random import Random
 from typing import Any
 
@@ -42,6 +43,8 @@ def chains(draw: Any) -> str:
         draw(st.sampled_from(("", ".longest()"))),
         draw(st.sampled_from(["", "", "", *limits])),
     ]
+    if not selection and ".longest()" not in options and ".timeouts()" not in options:
+        options.append(draw(st.sampled_from(("", "", ".emit(n: count_matches())"))))
     return " ".join(filter(None, [" -> ".join(steps), *options]))
 
 
@@ -133,6 +136,19 @@ def test_many_open_runs(query: str) -> None:
     agree(plan, events, time + 1_000_000, random)
 
 
+def test_counts_beyond_a_word_are_the_references() -> None:
+    """Sixteen steps of one kind over many events: the kernel hands over where 64 bits end."""
+    events = [Event("A", i, {"type": "A", "id": f"A{i}"}, seq=i) for i in range(135)]
+    query = " -> ".join(["A"] * 16) + " .emit(n: count_matches())"
+    plan = compile(query, schema_of(events)).last.plan
+    assert is_chain(plan)
+    whole = by_reference(plan, events)
+    assert handed_over(plan, events, len(events)) == whole
+    counts = [match[5] for match in whole["matches"]]
+    assert counts == [comb(i, 15) for i in range(15, 135)]
+    assert counts[-1] > 2**63
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -147,6 +163,8 @@ def test_many_open_runs(query: str) -> None:
         ("A -> B .skip(past_last)", False),
         ("A -> B unless X", False),
         ("A -> B .limit(max_runs: 5, on_limit: evict_oldest)", False),
+        ("A -> B .emit(n: count_matches())", True),
+        ("A as a -> B .emit(a: a.v, n: count_matches())", False),
         ("A -> B .stnm() .limit(max_runs: 5, on_limit: evict_oldest)", True),
     ],
 )

@@ -5,6 +5,7 @@ Their runs need not be kept one by one: see `kernel/chain.py`.
 
 from __future__ import annotations
 
+from cepheid.pattern.expr import aliases_in
 from cepheid.pattern.model import Arrow, OnLimit, Selection, SkipTo
 from cepheid.plan.automaton import START, Edge
 from cepheid.plan.plan import Plan
@@ -14,8 +15,10 @@ MOST_STEPS = 16  # counts of runs are a matrix of so many rows and columns
 
 def is_chain(plan: Plan) -> bool:
     pattern = plan.pattern
-    if plan.counting or pattern.every is not None or pattern.skip.to is not SkipTo.NONE or plan.guards:
+    if pattern.every is not None or pattern.skip.to is not SkipTo.NONE or plan.guards:
         return False
+    if plan.counting and (pattern.timeouts or any(aliases_in(e) for e in plan.output_exprs)):
+        return False  # matches of one moment that the answer tells apart are counted apart
     if pattern.selection is Selection.STNM:
         return _is_line(plan, Arrow.FIRST)
     # A limit that drops the oldest copies of a start would leave the others: they are no longer all there are.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cepheid.matching.compiled.bytecode import Columns, compiled_tests
+from cepheid.matching.compiled.chains import is_chain
 from cepheid.matching.compiled.columns import Events
 from cepheid.matching.compiled.kernel.chain_entrance import match_chains
 from cepheid.matching.compiled.kernel.chain_space import new_chain_space
@@ -59,7 +60,7 @@ class CompiledPlan:
     @classmethod
     def of(cls, plan: Plan, event: Type) -> CompiledPlan:
         """Raises Unsupported, with the reason, for what the kernel cannot take."""
-        if plan.counting:
+        if plan.counting and not is_chain(plan):
             raise Unsupported("it counts matches without listing them")
         columns = Columns(event)
         tests = compiled_tests(plan, columns)

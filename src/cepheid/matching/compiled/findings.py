@@ -14,6 +14,7 @@ from cepheid.matching.compiled.kernel.emission import (
     EVENT_ROW,
     MATCH,
     OUT_CAUSE,
+    OUT_COUNT,
     OUT_DETECTED,
     OUT_EVENTS,
     OUT_FIRST,
@@ -123,6 +124,7 @@ class FindingsReader:
             int(row[OUT_TO]),
             int(row[OUT_DETECTED]),
             provisional=bool(row[OUT_KIND] == PROVISIONAL),
+            count=int(row[OUT_COUNT]),
         )
 
     def _timeout(self, row: Table) -> Timeout:

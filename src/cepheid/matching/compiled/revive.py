@@ -52,6 +52,7 @@ from cepheid.matching.compiled.kernel.words import (
     SCOPES,
 )
 from cepheid.matching.compiled.tables import Table, components_of
+from cepheid.matching.counting import CountingPartition
 from cepheid.matching.every import EveryPartition
 from cepheid.matching.partition import Partition
 from cepheid.matching.run import Run, Taken
@@ -185,6 +186,8 @@ class _ChainReader(_Reader):
             partition.runs = [self._chain_run(self._first_way(start, queues)) for start in starts]
             waiting = {taken.index: taken for queue in queues for taken in queue}
             partition.history = [self._again(waiting[index]) for index in sorted(waiting)]
+        elif isinstance(partition, CountingPartition):
+            partition.runs = list(self._weighted(queues))
         else:
             partition.runs = [self._chain_run(w) for start in starts for w in self._ways([start], queues)]
 
@@ -214,6 +217,23 @@ class _ChainReader(_Reader):
             for taken in queue[bisect_right(queue, way[-1].index, key=_index) :]:
                 yield from self._ways([*way, taken], queues)
         yield way
+
+    def _weighted(self, queues: list[list[Taken]]) -> Iterator[Run]:
+        """One run for all of a start that got equally far. Their numbers: see `kernel/chain_counts.py`."""
+        steps = len(queues)
+        growth = [[int(i == j) for j in range(steps)] for i in range(steps)]  # since the event at hand
+        rows: dict[int, list[int]] = {}
+        events = sorted((taken for queue in queues for taken in queue), key=lambda t: (-t.index, t.position))
+        for taken in events:
+            if taken.position == 0:
+                rows[taken.index] = list(growth[0])
+            else:
+                above, own = growth[taken.position - 1], growth[taken.position]
+                growth[taken.position - 1] = [x + y for x, y in zip(above, own, strict=True)]
+        for start in queues[0] if queues else []:
+            way = self._first_way(start, queues)
+            for reached in range(len(way), 0, -1):
+                yield replace(self._chain_run(way[:reached]), weight=rows[start.index][reached - 1])
 
     def _again(self, taken: Taken) -> Any:
         return self.partition.tests.look_at(taken.event), replace(taken, position=-1)

@@ -42,6 +42,7 @@ from cepheid.matching.compiled.kernel.words import (
     CHAIN,
     CLOSURES,
     COMPONENTS,
+    COUNTING,
     EAGER,
     EDGES,
     EVICT,
@@ -293,6 +294,7 @@ class _Encoder:
         if pattern.every is None and pattern.selection is Selection.STNM:
             header[KIND] = KIND_STNM
         header[CHAIN] = int(is_chain(self.plan))
+        header[COUNTING] = int(self.plan.counting)
         header[ONE_WAY] = int(header[KIND] != KIND_ALL)
         header[SKIP] = _SKIPS[pattern.skip.to]
         header[SKIP_ALIAS] = self._alias(pattern.skip.alias)

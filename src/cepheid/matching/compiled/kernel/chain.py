@@ -58,6 +58,7 @@ from cepheid.matching.compiled.kernel.space import (
     event_int,
 )
 from cepheid.matching.compiled.kernel.words import (
+    COUNTING,
     EVICT,
     MAX_RUNS,
     NEVER,
@@ -92,7 +93,7 @@ def _single(t, w, row, rank):
     """One step: it is complete at once."""
     w[STARTED] += 1
     w[COMPLETED] += 1
-    give_out_first(t, w, 0, row, rank)
+    give_out_first(t, w, 0, row, rank, 1)
 
 
 # Every combination is a run.
@@ -106,17 +107,32 @@ def _advance_all(t, w, row, rank, passed):
         if (passed >> p) & 1 == 0 or (p > 0 and is_empty(w, p - 1)):
             continue
         if p > 0:
-            w[ADVANCED] += runs_in(t, w, p - 1)
+            w[ADVANCED] += _reached(w, p - 1) if t[COUNTING] else runs_in(w, p - 1)
             take(t, w, p)
         if p == last:
-            give_out_all(t, w, row, rank)
+            if t[COUNTING]:
+                w[COMPLETED] += 1
+                give_out_first(t, w, last, row, rank, runs_in(w, p - 1))
+            else:
+                give_out_all(t, w, row, rank)
             continue
         put(t, w, p, row, rank)
         if p == 0 and w[STATUS] == 0:
             w[STARTED] += 1
             count_start(t, w, 0)
-    if count_open(t, w) > t[MAX_RUNS]:
+    if _count_kept(t, w) > t[MAX_RUNS]:
         w[STATUS] = GAVE_UP  # the reference matcher says what is wrong
+
+
+@inner
+def _count_kept(t, w):
+    """How many runs the reference matcher would keep: where matches are only counted, one for each start and state."""
+    if not t[COUNTING]:
+        return count_open(t, w)
+    found = np.int64(0)
+    for p in range(t[POSITIONS] - 1):
+        found += _reached(w, p)
+    return found
 
 
 # One way for each run, and each event for one run's matches.
@@ -155,7 +171,7 @@ def _complete_first(t, w, row, rank):
     w[ADVANCED] += 1
     w[COMPLETED] += 1
     last = t[POSITIONS] - 1
-    give_out_first(t, w, last, row, rank)
+    give_out_first(t, w, last, row, rank, 1)
     for p in range(last):
         used = first_index(w, p)
         w[w[FIRST] + p] += 1

@@ -3,7 +3,7 @@
 An event of step p makes a copy of every run that waits for it: the number at p grows by the one at p - 1. That is a
 multiplication with a matrix, the same for all starts; so it is enough to keep the product of all of them, and for each
 start the first row of its inverse when it came. What wraps around on the way cancels: the answers are far below 2^63,
-since at each event they at most double, and a limit stops them long before.
+since what would get too big is given up before.
 """
 
 from __future__ import annotations
@@ -14,16 +14,18 @@ from cepheid.matching.compiled.kernel.chain_space import (
     BEHIND,
     FIRST,
     GROWTH,
-    OPEN,
     QUEUE_ROOM,
     SHARES,
     SHRINKAGE,
+    TOTALS,
     forget_counts,
     is_empty,
 )
 from cepheid.matching.compiled.kernel.jit import inner
-from cepheid.matching.compiled.kernel.space import EXPIRED
-from cepheid.matching.compiled.kernel.words import POSITIONS
+from cepheid.matching.compiled.kernel.space import EXPIRED, GAVE_UP, STATUS
+from cepheid.matching.compiled.kernel.words import COUNTING, POSITIONS
+
+MOST = 2**62  # two such numbers can be added
 
 
 @inner
@@ -33,6 +35,10 @@ def take(t, w, p):
     for i in range(steps):
         w[w[GROWTH] + i * steps + p] += w[w[GROWTH] + i * steps + p - 1]
         w[w[SHRINKAGE] + (p - 1) * steps + i] -= w[w[SHRINKAGE] + p * steps + i]
+    if p < steps - 1:
+        w[w[TOTALS] + p] += w[w[TOTALS] + p - 1]
+    if w[w[TOTALS] + p] > MOST:
+        w[STATUS] = GAVE_UP  # the reference matcher counts on
 
 
 @inner
@@ -47,8 +53,7 @@ def count_start(t, w, matches):
     for i in range(t[POSITIONS]):
         w[share + i] = w[w[SHRINKAGE] + i]
     w[share + t[POSITIONS] - 1] += matches
-    for i in range(t[POSITIONS]):
-        w[w[OPEN] + i] += w[share + i]
+    w[w[TOTALS]] += 1
 
 
 @inner
@@ -61,15 +66,16 @@ def _runs(t, w, share, p):
 
 
 @inner
-def runs_in(t, w, p):
-    return _runs(t, w, w[OPEN], p)
+def runs_in(w, p):
+    """Of all starts."""
+    return w[w[TOTALS] + p]
 
 
 @inner
 def count_open(t, w):
     found = np.int64(0)
     for p in range(t[POSITIONS] - 1):
-        found += runs_in(t, w, p)
+        found += runs_in(w, p)
     return found
 
 
@@ -84,9 +90,9 @@ def expire_start(t, w):
     """The oldest start and all its runs are over."""
     share = _share(t, w, w[w[FIRST]])
     for p in range(t[POSITIONS] - 1):
-        w[EXPIRED] += _runs(t, w, share, p)
-    for i in range(t[POSITIONS]):
-        w[w[OPEN] + i] -= w[share + i]
+        runs = _runs(t, w, share, p)
+        w[w[TOTALS] + p] -= runs
+        w[EXPIRED] += min(runs, 1) if t[COUNTING] else runs  # where they are only counted they are one
     w[w[FIRST]] += 1
     if is_empty(w, 0):
         forget_counts(t, w)

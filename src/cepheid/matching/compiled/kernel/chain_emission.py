@@ -21,6 +21,7 @@ from cepheid.matching.compiled.kernel.emission import (
     EVENT_WIDTH,
     MATCH,
     OUT_CAUSE,
+    OUT_COUNT,
     OUT_DETECTED,
     OUT_EVENTS,
     OUT_FIRST,
@@ -63,7 +64,7 @@ def _put_event(w, i, row, p, rank):
 
 
 @inner
-def _put_row(w, kind, count, detected):
+def _put_row(w, kind, count, detected, matches):
     """One row of the answer, of the events just put."""
     first = w[OUT_EVENTS_AT] + (w[N_OUT_EVENTS] * EVENT_WIDTH + EVENT_ROW) * 8
     at = w[OUT] + w[N_OUT] * OUT_WIDTH * 8
@@ -77,6 +78,7 @@ def _put_row(w, kind, count, detected):
     store_int(at + OUT_STATE * 8, count)
     store_int(at + OUT_FIRST * 8, w[N_OUT_EVENTS])
     store_int(at + OUT_EVENTS * 8, count)
+    store_int(at + OUT_COUNT * 8, matches)
     w[N_OUT] += 1
     w[N_OUT_EVENTS] += count
 
@@ -98,13 +100,13 @@ def _put_firsts(w, count):
 
 
 @inner
-def give_out_first(t, w, held, row, rank):
-    """A match of the oldest start: the first events of the queues, and the event at hand."""
+def give_out_first(t, w, held, row, rank, matches):
+    """A match of the oldest start: the first events of the queues, and the event at hand. It stands for so many."""
     if _no_room(t, w):
         return
     _put_firsts(w, held)
     _put_event(w, held, row, held, rank)
-    _put_row(w, MATCH, held + 1, event_int(w, TIME, row))
+    _put_row(w, MATCH, held + 1, event_int(w, TIME, row), matches)
 
 
 @inner
@@ -116,7 +118,7 @@ def time_out_first(t, w, deadline):
     while held < t[POSITIONS] - 1 and not is_empty(w, held):
         held += 1
     _put_firsts(w, held)
-    _put_row(w, TIMEOUT, held, deadline)
+    _put_row(w, TIMEOUT, held, deadline, 1)
 
 
 @inner
@@ -151,7 +153,7 @@ def give_out_all(t, w, row, rank):
             return
         _put_picked(w, last + 1)
         _put_event(w, last + 1, row, last + 1, rank)
-        _put_row(w, MATCH, last + 2, event_int(w, TIME, row))
+        _put_row(w, MATCH, last + 2, event_int(w, TIME, row), 1)
         w[COMPLETED] += 1
         w[pick + p] += 1
 

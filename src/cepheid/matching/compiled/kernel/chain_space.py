@@ -33,7 +33,7 @@ from cepheid.matching.compiled.kernel.words import NEVER, POSITIONS, TIME
     GROWTH,  # how runs of each state became runs of each other since the beginning, a matrix
     SHRINKAGE,  # its inverse
     SHARES,  # per start: what the matrix is to be multiplied with to know its runs; a ring like its queue
-    OPEN,  # the sum of all open starts' shares
+    TOTALS,  # how many runs of all starts there are in each state
     PICKED,  # per queue: the event at hand, when matches are listed
     LAST_PICK,  # per queue: the last event that can be picked
 ) = range(EMPTY, EMPTY + 10)
@@ -59,7 +59,7 @@ def new_chain_space(t: Any, events: int) -> Any:
         (GROWTH, steps * steps),
         (SHRINKAGE, steps * steps),
         (SHARES, steps * events),
-        (OPEN, steps),
+        (TOTALS, steps),
         (PICKED, steps),
         (LAST_PICK, steps),
     ]
@@ -89,7 +89,7 @@ def forget_counts(t, w):
     """With nothing open, counting begins anew."""
     steps = t[POSITIONS]
     for i in range(steps):
-        w[w[OPEN] + i] = 0
+        w[w[TOTALS] + i] = 0
         for j in range(steps):
             one = 1 if i == j else 0
             w[w[GROWTH] + i * steps + j] = one

@@ -79,8 +79,9 @@ MATCH, PROVISIONAL, TIMEOUT, PENDING = 0, 1, 2, 3
     OUT_STATE,
     OUT_FIRST,  # its first event among those given out
     OUT_EVENTS,  # how many
+    OUT_COUNT,  # of the matches it stands for
     OUT_WIDTH,
-) = range(11)
+) = range(12)
 EVENT_ROW, EVENT_POSITION, EVENT_RANK, EVENT_WIDTH = range(4)
 
 
@@ -112,6 +113,7 @@ def give_out(t, w, run, kind, detected):
     store_int(at + OUT_STATE * 8, w[run + RUN_STATE])
     store_int(at + OUT_FIRST * 8, first)
     store_int(at + OUT_EVENTS * 8, count)
+    store_int(at + OUT_COUNT * 8, 1)
     w[N_OUT] += 1
     w[N_OUT_EVENTS] += count
 

@@ -30,6 +30,7 @@ MASK = 63  # numbers that fit one word of marks
     KIND,
     BY_STATE,  # runs are kept by what they wait for: their order does not matter
     CHAIN,  # single steps tied by nothing but the key and a window
+    COUNTING,  # matches are only counted
     SKIP,
     SKIP_ALIAS,
     EAGER,
@@ -78,7 +79,7 @@ MASK = 63  # numbers that fit one word of marks
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(63)
+) = range(64)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
