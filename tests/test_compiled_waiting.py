@@ -17,6 +17,7 @@ from cepheid.pattern.event import Event
 from cepheid.testing.schema import schema_of
 from cepheid.testing.strategies import events as some_events
 
+EVICT = "on_limit: evict_oldest"
 GAPS = (0, 0, 1, 1, 2)
 # Tests that runs can be found by, and others that look like them.
 CONDITIONS = (
@@ -52,8 +53,9 @@ def patterns(draw: Any) -> str:
         draw(st.sampled_from(("", " unless X[v == a.v]"))),
         draw(st.sampled_from(("", f" .within({draw(st.integers(0, 4))}s)"))),
         draw(st.sampled_from(("", "", " .longest()", " .subsets()"))),
-        draw(st.sampled_from(("", "", "", " .limit(max_runs: 6)"))),
-        draw(st.sampled_from(("", "", "", " .timeouts()", " .stnm()", " .skip(past_last)"))),
+        draw(st.sampled_from(("", "", "", " .limit(max_runs: 6)", f" .limit(max_runs: 3, {EVICT})"))),
+        draw(st.sampled_from(("", "", "", " .timeouts()", " .timeouts()", " .skip(past_last)"))),
+        draw(st.sampled_from(("", "", "", " .stnm()"))),
     ]
     return " -> ".join(steps) + "".join(options)
 

@@ -16,6 +16,7 @@ from cepheid.matching.compiled.kernel.emission import (
     TIMEOUT,
     forget_furthest,
     give_out,
+    had_match,
 )
 from cepheid.matching.compiled.kernel.every import (
     build_from_later,
@@ -40,6 +41,7 @@ from cepheid.matching.compiled.kernel.partition import (
     check_absences,
     decide_next_absences,
     held,
+    is_open_start,
     limit,
     numbered,
     remember,
@@ -213,19 +215,19 @@ def expire(t, w, deadline):
         _note_furthest(w, run)
     for i in range(starts):
         start = w[w[SCRATCH] + i]
-        if (i == 0 or w[w[SCRATCH] + i - 1] != start) and not _is_open_start(w, start):
+        if (i == 0 or w[w[SCRATCH] + i - 1] != start) and not is_open_start(w, start):
             _time_out(t, w, start, deadline)
-    _forget_matched(w)
+    if w[N_MATCHED] > 2 * w[N_RUNS] + 16:
+        _forget_matched(w)
 
 
 @inner
 def _note_furthest(w, run):
     """Of the copies of a start without a match, the one that got furthest."""
     start = w[run + RUN_START]
-    for i in range(w[N_MATCHED]):
-        if w[w[MATCHED] + i] == start:
-            free_run(w, run)
-            return
+    if had_match(w, start):
+        free_run(w, run)
+        return
     for i in range(w[N_FURTHEST]):
         best = w[w[FURTHEST] + i]
         if w[best + RUN_START] == start:
@@ -236,14 +238,6 @@ def _note_furthest(w, run):
                 free_run(w, run)
             return
     push(w, FURTHEST, N_FURTHEST, run)
-
-
-@inner
-def _is_open_start(w, start):
-    for i in range(w[N_RUNS]):
-        if w[w[w[RUNS] + i] + RUN_START] == start:
-            return True
-    return False
 
 
 @inner
@@ -261,7 +255,7 @@ def _forget_matched(w):
     kept = 0
     for i in range(w[N_MATCHED]):
         start = w[w[MATCHED] + i]
-        if _is_open_start(w, start):
+        if is_open_start(w, start):
             w[w[MATCHED] + kept] = start
             kept += 1
     w[N_MATCHED] = kept

@@ -144,10 +144,42 @@ def release(w, first):
 @inner
 def emit(t, w, run, detected):
     if t[TIMEOUTS]:
-        push(w, MATCHED, N_MATCHED, w[run + RUN_START])
+        _note_match(w, w[run + RUN_START])
         forget_furthest(w, w[run + RUN_START])
     w[COMPLETED] += 1
     give_out(t, w, run, MATCH, detected)
+
+
+@inner
+def _first_not_before(w, start):
+    """Starts that had a match lie in order."""
+    low, high = 0, w[N_MATCHED]
+    while low < high:
+        middle = (low + high) // 2
+        if w[w[MATCHED] + middle] < start:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner
+def had_match(w, start):
+    at = _first_not_before(w, start)
+    return at < w[N_MATCHED] and w[w[MATCHED] + at] == start
+
+
+@inner
+def _note_match(w, start):
+    if had_match(w, start):
+        return
+    at = _first_not_before(w, start)
+    push(w, MATCHED, N_MATCHED, start)
+    if w[STATUS] != 0:
+        return
+    for i in range(w[N_MATCHED] - 1, at, -1):
+        w[w[MATCHED] + i] = w[w[MATCHED] + i - 1]
+    w[w[MATCHED] + at] = start
 
 
 @inner

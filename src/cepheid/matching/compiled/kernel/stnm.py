@@ -28,6 +28,7 @@ from cepheid.matching.compiled.kernel.partition import (
     check_absences,
     group_copies,
     held,
+    is_open_start,
     offer_one_way,
     start_run,
     swap_lists,
@@ -238,7 +239,7 @@ def _forget(w):
     kept = 0
     for i in range(w[N_GIVEN]):
         start = w[w[GIVEN] + 3 * i]
-        if _is_open_start(w, start):
+        if is_open_start(w, start):
             for j in range(3):
                 w[w[GIVEN] + 3 * kept + j] = w[w[GIVEN] + 3 * i + j]
             kept += 1
@@ -261,18 +262,6 @@ def forget_history(w, share):
         for i in range(left):
             w[w[HISTORY] + i] = w[w[HISTORY] + gone * HISTORY_WIDTH + i]
         w[N_HISTORY] -= gone
-
-
-@inner
-def _is_open_start(w, start):
-    low, high = 0, w[N_RUNS]
-    while low < high:
-        middle = (low + high) // 2
-        if w[w[w[RUNS] + middle] + RUN_START] < start:
-            low = middle + 1
-        else:
-            high = middle
-    return low < w[N_RUNS] and w[w[w[RUNS] + low] + RUN_START] == start
 
 
 # Completion.
