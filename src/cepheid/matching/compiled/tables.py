@@ -10,14 +10,17 @@ import numpy.typing as npt
 
 from cepheid.matching.compiled.chains import is_chain
 from cepheid.matching.compiled.equalities import NOTHING, equal_in
+from cepheid.matching.compiled.kernel import machine as m
 from cepheid.matching.compiled.kernel.words import (
     ABSENCES,
     ACCEPTS,
+    AGGREGATES,
     ALIASES,
     AT_ABSENCE,
     AT_ACCEPT,
     AT_ACCEPTING,
     AT_ACCEPTING_LIST,
+    AT_AGGREGATE,
     AT_CLOSURE,
     AT_CODE,
     AT_EDGE,
@@ -65,6 +68,7 @@ from cepheid.matching.compiled.kernel.words import (
     ONE_WAY,
     ORDER_MATTERS,
     POSITIONS,
+    R_AGGREGATES,
     R_BLOCKED,
     R_COUNTS,
     R_FIRST,
@@ -113,6 +117,7 @@ class _Encoder:
         self.types = types
         self.instructions = tests
         self.code = list(tests.values())
+        self.aggregates = aggregates_in(self.code)
         self.tests = {test: at for at, test in enumerate(tests)}
         self.lists: list[int] = []
         self.aliases = {alias: i for i, alias in enumerate(aliases_of(plan))}
@@ -199,6 +204,7 @@ class _Encoder:
         yield AT_WANTS, [sum(1 << p for p in {e.position for e in out}) for out in automaton.out]
         yield AT_FEARS, [self._feared(state) for state in range(automaton.states)]
         yield AT_EQUAL, [list(self._equal(state)) for state in range(automaton.states)]
+        yield AT_AGGREGATE, self.aggregates
         yield AT_TESTS, [0, *accumulate(len(code) for code in self.code)]
         yield AT_CODE, [instruction for code in self.code for instruction in code]
 
@@ -285,6 +291,7 @@ class _Encoder:
         header[COMPONENTS] = len(self.components)
         header[ALIASES] = len(self.aliases)
         header[BLOCK_WORDS] = self._words
+        header[AGGREGATES] = len(self.aggregates)
 
     def _options(self, header: Table) -> None:
         pattern, automaton = self.plan.pattern, self.automaton
@@ -335,7 +342,8 @@ class _Encoder:
         header[R_LAST] = header[R_SCOPES] + header[SCOPES]
         header[R_FIRST] = header[R_LAST] + header[ALIASES]
         header[R_NUMBER] = header[R_FIRST] + header[ALIASES]
-        header[R_WIDTH] = header[R_NUMBER] + header[ALIASES]
+        header[R_AGGREGATES] = header[R_NUMBER] + header[ALIASES]
+        header[R_WIDTH] = header[R_AGGREGATES] + 2 * header[AGGREGATES]
 
 
 def aliases_of(plan: Plan) -> tuple[str, ...]:
@@ -353,6 +361,14 @@ def components_of(automaton: Automaton) -> dict[Component, int]:
                 found[part[:depth]] = None
     ordered = sorted(found, key=len)
     return {component: i for i, component in enumerate(ordered)}
+
+
+def aggregates_in(code: list[list[list[int]]]) -> list[list[int]]:
+    """Those that a run keeps up to date; sums of doubles are worked out anew, to be exact."""
+    found = {
+        tuple(i) for test in code for i in test if m.SUM_INT <= i[0] <= m.COUNT_KNOWN and i[0] != m.SUM_FLOAT
+    }
+    return [list(i) for i in sorted(found)]
 
 
 def _or_none(value: int | None) -> int:

@@ -24,6 +24,7 @@ MASK = 63  # numbers that fit one word of marks
     COMPONENTS,
     ALIASES,
     BLOCK_WORDS,
+    AGGREGATES,
     WITHIN,
     LONGEST,
     ONE_WAY,
@@ -54,6 +55,7 @@ MASK = 63  # numbers that fit one word of marks
     R_LAST,
     R_FIRST,
     R_NUMBER,
+    R_AGGREGATES,  # (value, of how many) of each; below 0: it left 64 bits
     R_WIDTH,
     # Where the tables begin.
     AT_EDGE,
@@ -75,11 +77,12 @@ MASK = 63  # numbers that fit one word of marks
     AT_WANTS,  # the positions a run in a state could take next, as bits
     AT_FEARS,  # the absences that could stop a run in a state, as bits
     AT_EQUAL,  # what an event and a run in a state must have in common
+    AT_AGGREGATE,
     AT_LISTS,
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(64)
+) = range(67)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
@@ -126,6 +129,7 @@ N_WITHIN, N_IS_NEXT, N_TEST, ABSENCE_WIDTH = range(4)
     EQUAL_WIDTH,
 ) = range(7)
 EQUAL_NOTHING, EQUAL_INTS, EQUAL_TEXTS = range(3)
+V_OPERATION, V_ALIAS, V_COLUMN, V_NULLS, AGGREGATE_WIDTH = range(5)
 G_START, G_END, G_TEST, GUARD_WIDTH = range(4)
 
 # --- rows of events: the first columns of whole numbers ---
