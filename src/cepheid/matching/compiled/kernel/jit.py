@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba
 from numba import njit
 
 from cepheid.matching.compiled.kernel.memory import put_word_at, word_at
@@ -17,7 +18,12 @@ _WORDS = ("t", "w")  # what the tables and the space are called everywhere in th
 # Without the wrappers for Python and C there is half as much to compile.
 OPTIONS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
+# Below stand names that numba does not promise to keep: only versions this was tried with are trusted to have them.
+TRIED = ("0.68.",)
+
 try:
+    if not numba.__version__.startswith(TRIED):
+        raise ImportError
     from numba.core import ir
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
