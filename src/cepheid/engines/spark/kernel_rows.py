@@ -21,7 +21,16 @@ from cepheid.engines.spark.work import Work
 from cepheid.matching.compiled.columns import Events, to_events
 from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel
 from cepheid.matching.compiled.findings import FindingsReader
-from cepheid.matching.compiled.kernel.emission import EVENT_ROW, MATCH, OUT_FIRST, OUT_KEY, OUT_KIND
+from cepheid.matching.compiled.kernel.emission import (
+    EVENT_ROW,
+    MATCH,
+    OUT_CAUSE,
+    OUT_FIRST,
+    OUT_KEY,
+    OUT_KIND,
+    OUT_PHASE,
+)
+from cepheid.matching.compiled.kernel.space import BY_EVENT
 from cepheid.matching.compiled.key_words import KeyWords
 from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
 from cepheid.matching.compiled.tables import Table
@@ -172,7 +181,8 @@ class KernelRows:
     def _as_objects(self, table: pa.Table, answers: Answers) -> Findings:
         if not len(answers.rows):
             return Findings()
-        rows = np.unique(answers.events[:, EVENT_ROW])
+        causes = answers.rows[answers.rows[:, OUT_PHASE] == BY_EVENT, OUT_CAUSE]
+        rows = np.unique(np.concatenate([answers.events[:, EVENT_ROW], causes]))
         events = dict(zip(rows.tolist(), events_of(table.take(rows), self.layout), strict=True))
         firsts = dict(
             zip(answers.rows[:, OUT_KEY].tolist(), answers.rows[:, OUT_FIRST].tolist(), strict=True)

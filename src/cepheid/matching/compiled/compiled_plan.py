@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cepheid.matching.compiled.bytecode import Columns, compiled_tests
+from cepheid.matching.compiled.chains import is_chain
 from cepheid.matching.compiled.columns import Events
+from cepheid.matching.compiled.kernel.chain_entrance import match_chains
+from cepheid.matching.compiled.kernel.chain_space import new_chain_space
 from cepheid.matching.compiled.kernel.emission import EVENT_WIDTH, OUT_WIDTH
 from cepheid.matching.compiled.kernel.entrance import (
     K_ROWS,
@@ -17,7 +20,7 @@ from cepheid.matching.compiled.kernel.entrance import (
     V_WORDS,
     match_keys,
 )
-from cepheid.matching.compiled.kernel.kinds import AGAIN, ALL, ONE_WAY
+from cepheid.matching.compiled.kernel.kinds import AGAIN, ALL, ALL_BY_STATE, ONE_WAY
 from cepheid.matching.compiled.kernel.space import (
     CONSTANTS,
     DROPPED,
@@ -40,7 +43,7 @@ from cepheid.matching.compiled.kernel.space import (
     TEXTS,
     new_space,
 )
-from cepheid.matching.compiled.kernel.words import KIND
+from cepheid.matching.compiled.kernel.words import BY_STATE, CHAIN, KIND
 from cepheid.matching.compiled.tables import Table, encode
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.types import Type
@@ -57,7 +60,7 @@ class CompiledPlan:
     @classmethod
     def of(cls, plan: Plan, event: Type) -> CompiledPlan:
         """Raises Unsupported, with the reason, for what the kernel cannot take."""
-        if plan.counting:
+        if plan.counting and not is_chain(plan):
             raise Unsupported("it counts matches without listing them")
         columns = Columns(event)
         tests = compiled_tests(plan, columns)
@@ -100,35 +103,43 @@ class Kernel:
         self.plan = plan
         self.runs, self.nodes = 64, 1024
         self.words_a_key = 64  # room for what is saved of a key; what was needed once will be needed again
-        self.space = new_space(plan.tables, self.runs, self.nodes)
-        self.kind = (ALL, ONE_WAY, AGAIN)[plan.tables[KIND]]
+        self.out_rows = 1024  # as many as were needed before: a key whose answers find no room is done again
+        self.space = self._new_space()
+        self.kind = ALL_BY_STATE if plan.tables[BY_STATE] else (ALL, ONE_WAY, AGAIN)[plan.tables[KIND]]
+
+    def _new_space(self) -> Table:
+        space: Table = (
+            new_chain_space(self.plan.tables, self.nodes)
+            if self.plan.tables[CHAIN]
+            else new_space(self.plan.tables, self.runs, self.nodes)
+        )
+        return space
 
     def match(self, events: Events, keys: Keys, time: int, ends: bool) -> Answers:
-        room = _Room.of(len(keys.table), 0 if ends else self.words_a_key)
+        room = _Room.of(len(keys.table), 0 if ends else self.words_a_key, self.out_rows)
         left: list[int] = []
         at, count = 0, len(keys.table) - 1
         self.space[N_OUT] = self.space[N_OUT_EVENTS] = 0
         self.space[STARTED : DROPPED + 1] = 0
         while at < count:
             self._point(events, room)
-            at = match_keys(
-                self.kind,
-                self.plan.tables,
-                self.space,
-                keys.table,
-                keys.words,
-                at,
-                time,
-                ends,
-                room.saved,
-                room.saved_words,
-                room.saved_rows,
-            )
+            at = self._go_on(keys, at, time, ends, room)
             if at < count and not self._grown(room):
                 left.append(at)
                 room.saved[at + 1, : V_ROWS + 1] = room.saved[at, : V_ROWS + 1]
                 at += 1
         return room.answers(self.space, left)
+
+    def _go_on(self, keys: Keys, at: int, time: int, ends: bool, room: _Room) -> int:
+        """From a key on; the answer is the key that could not be done, or the number of keys."""
+        tables, answers = self.plan.tables, (room.saved, room.saved_words, room.saved_rows)
+        if tables[CHAIN]:
+            found: int = match_chains(tables, self.space, keys.table, keys.words, at, time, ends, *answers)
+        else:
+            found = match_keys(
+                self.kind, tables, self.space, keys.table, keys.words, at, time, ends, *answers
+            )
+        return found
 
     def _grown(self, room: _Room) -> bool:
         """More room for what was full; False if it is not a question of room."""
@@ -137,6 +148,7 @@ class Kernel:
             self._grow()
         elif status == FULL_OUT:
             room.out, room.out_events = _doubled(room.out), _doubled(room.out_events)
+            self.out_rows = len(room.out)
         elif status == FULL_SAVED:
             room.saved_words, room.saved_rows = _doubled(room.saved_words), _doubled(room.saved_rows)
             self.words_a_key = len(room.saved_words) // len(room.saved) + 1
@@ -156,7 +168,7 @@ class Kernel:
         """Twice the room, with what was given out and counted so far."""
         before = self.space
         self.runs, self.nodes = 2 * self.runs, 2 * self.nodes
-        self.space = new_space(self.plan.tables, self.runs, self.nodes)
+        self.space = self._new_space()
         for counter in (N_OUT, N_OUT_EVENTS, *range(STARTED, DROPPED + 1)):
             self.space[counter] = before[counter]
 
@@ -172,8 +184,8 @@ class _Room:
     saved_rows: Table
 
     @classmethod
-    def of(cls, keys: int, words_a_key: int) -> _Room:
-        out = np.empty((max(1024, keys), OUT_WIDTH), np.int64)
+    def of(cls, keys: int, words_a_key: int, rows: int) -> _Room:
+        out = np.empty((max(rows, keys), OUT_WIDTH), np.int64)
         words = max(1024, words_a_key * keys) if words_a_key else 0
         return cls(
             out,

@@ -14,6 +14,7 @@ from cepheid.matching.compiled.kernel.emission import (
     EVENT_ROW,
     MATCH,
     OUT_CAUSE,
+    OUT_COUNT,
     OUT_DETECTED,
     OUT_EVENTS,
     OUT_FIRST,
@@ -80,9 +81,22 @@ class FindingsReader:
             return []
         first = np.array([self._place(r) for r in rows], np.int64)
         cause = np.where(rows[:, OUT_PHASE] == 0, rows[:, OUT_CAUSE], first)
+        if np.any(
+            rows[:, OUT_KEY] != rows[0, OUT_KEY]
+        ):  # rows lie key by key, events came between each other
+            cause = self._ranked(cause)
         when = np.where(rows[:, OUT_KIND] == PENDING, NEVER, rows[:, OUT_DETECTED])
         order: Sequence[int] = np.lexsort((np.arange(len(rows)), cause, rows[:, OUT_PHASE], when)).tolist()
         return order
+
+    def _ranked(self, rows: Table) -> Table:
+        """Events of these rows numbered by their place in the total order."""
+        own, numbers = np.unique(rows, return_inverse=True)
+        places = [self.event(row).place_in_order() for row in own.tolist()]
+        ranks = np.empty(len(own), np.int64)
+        ranks[sorted(range(len(own)), key=places.__getitem__)] = np.arange(len(own))
+        found: Table = ranks[numbers]
+        return found
 
     def _place(self, row: Table) -> int:
         return int(self.answers.events[row[OUT_FIRST], EVENT_ROW])
@@ -118,6 +132,7 @@ class FindingsReader:
             int(row[OUT_TO]),
             int(row[OUT_DETECTED]),
             provisional=bool(row[OUT_KIND] == PROVISIONAL),
+            count=int(row[OUT_COUNT]),
         )
 
     def _timeout(self, row: Table) -> Timeout:

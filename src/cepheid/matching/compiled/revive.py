@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from cepheid.matching.compiled.kernel.chain_state import W_WIDTH
 from cepheid.matching.compiled.kernel.state import (
     S_EVICTED,
     S_FIRST_STEP,
@@ -23,6 +26,7 @@ from cepheid.matching.compiled.kernel.state import (
 )
 from cepheid.matching.compiled.kernel.words import (
     BLOCK_WORDS,
+    CHAIN,
     CLOSURES,
     MASK,
     NEVER,
@@ -32,6 +36,7 @@ from cepheid.matching.compiled.kernel.words import (
     NODE_RANK,
     NODE_ROW,
     NODE_WIDTH,
+    POSITIONS,
     R_BLOCKED,
     R_COUNTS,
     R_MARKS,
@@ -47,16 +52,19 @@ from cepheid.matching.compiled.kernel.words import (
     SCOPES,
 )
 from cepheid.matching.compiled.tables import Table, components_of
+from cepheid.matching.counting import CountingPartition
 from cepheid.matching.every import EveryPartition
 from cepheid.matching.partition import Partition
 from cepheid.matching.run import Run, Taken
 from cepheid.matching.stnm import NextMatchPartition
 from cepheid.pattern.event import Event
+from cepheid.plan.automaton import START
 
 
 def revive(partition: Partition, tables: Table, words: Table, events: list[Event]) -> None:
     """Fills a new partition with a key's state. The events are those the state was saved with, in their order."""
-    _Reader(partition, tables, words, events).read()
+    reader = _ChainReader if tables[CHAIN] else _Reader
+    reader(partition, tables, words, events).read()
 
 
 class _Reader:
@@ -160,6 +168,87 @@ class _Reader:
         bases = {MASK * i + bit for i, word in enumerate(words) for bit in _bits(word)}
         accepts = {-1 - number for number in _bits(own[RUN_BLOCKED_ACCEPTS])}
         return frozenset(bases | accepts)
+
+
+class _ChainReader(_Reader):
+    """Runs of a chain are not kept: they are every choice of events, or for `stnm` the first that come."""
+
+    def read(self) -> None:
+        words, partition = self.words, self.partition
+        partition.index, partition.rank = words[S_INDEX], words[S_RANK_NOW]
+        partition.time = None if words[S_NOW] == -NEVER else words[S_NOW]
+        partition.evicted = words[S_EVICTED]
+        lengths = words[S_HEADER : S_HEADER + self.t[POSITIONS] - 1]
+        self.at = S_HEADER + len(lengths)
+        queues = [self._queue(p, count) for p, count in enumerate(lengths)]
+        starts = queues[0] if queues else []
+        if isinstance(partition, NextMatchPartition):
+            partition.runs = [self._chain_run(self._first_way(start, queues)) for start in starts]
+            waiting = {taken.index: taken for queue in queues for taken in queue}
+            partition.history = [self._again(waiting[index]) for index in sorted(waiting)]
+        elif isinstance(partition, CountingPartition):
+            partition.runs = list(self._weighted(queues))
+        else:
+            partition.runs = [self._chain_run(w) for start in starts for w in self._ways([start], queues)]
+
+    def _queue(self, p: int, count: int) -> list[Taken]:
+        found = []
+        for _ in range(count):
+            row, index, rank, matched = self.words[self.at : self.at + W_WIDTH]
+            self.at += W_WIDTH
+            found.append(Taken(p, self.events[row], index, rank))
+            if matched:
+                self.partition.matched.add(index)
+        return found
+
+    def _first_way(self, start: Taken, queues: list[list[Taken]]) -> list[Taken]:
+        way = [start]
+        for queue in queues[1:]:
+            later = bisect_right(queue, way[-1].index, key=_index)
+            if later == len(queue):
+                break
+            way.append(queue[later])
+        return way
+
+    def _ways(self, way: list[Taken], queues: list[list[Taken]]) -> Iterator[list[Taken]]:
+        """Those that went on before the one that stayed, as the partition keeps them."""
+        if len(way) < len(queues):
+            queue = queues[len(way)]
+            for taken in queue[bisect_right(queue, way[-1].index, key=_index) :]:
+                yield from self._ways([*way, taken], queues)
+        yield way
+
+    def _weighted(self, queues: list[list[Taken]]) -> Iterator[Run]:
+        """One run for all of a start that got equally far. Their numbers: see `kernel/chain_counts.py`."""
+        steps = len(queues)
+        growth = [[int(i == j) for j in range(steps)] for i in range(steps)]  # since the event at hand
+        rows: dict[int, list[int]] = {}
+        events = sorted((taken for queue in queues for taken in queue), key=lambda t: (-t.index, t.position))
+        for taken in events:
+            if taken.position == 0:
+                rows[taken.index] = list(growth[0])
+            else:
+                above, own = growth[taken.position - 1], growth[taken.position]
+                growth[taken.position - 1] = [x + y for x, y in zip(above, own, strict=True)]
+        for start in queues[0] if queues else []:
+            way = self._first_way(start, queues)
+            for reached in range(len(way), 0, -1):
+                yield replace(self._chain_run(way[:reached]), weight=rows[start.index][reached - 1])
+
+    def _again(self, taken: Taken) -> Any:
+        return self.partition.tests.look_at(taken.event), replace(taken, position=-1)
+
+    def _chain_run(self, way: list[Taken]) -> Run:
+        moves = self.partition.moves
+        run = Run(way[0].index, START, (), {}, {})
+        for taken in way:
+            edge = next(e for e in moves.automaton.out[run.state] if e.position == taken.position)
+            run = moves.extended(run, edge, taken)
+        return run
+
+
+def _index(taken: Taken) -> int:
+    return taken.index
 
 
 def _bits(word: int) -> frozenset[int]:

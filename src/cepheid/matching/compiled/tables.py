@@ -8,17 +8,24 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
+from cepheid.matching.compiled.chains import is_chain
+from cepheid.matching.compiled.equalities import NOTHING, equal_in
+from cepheid.matching.compiled.kernel import machine as m
 from cepheid.matching.compiled.kernel.words import (
     ABSENCES,
     ACCEPTS,
+    AGGREGATES,
     ALIASES,
     AT_ABSENCE,
     AT_ACCEPT,
     AT_ACCEPTING,
     AT_ACCEPTING_LIST,
+    AT_AGGREGATE,
     AT_CLOSURE,
     AT_CODE,
     AT_EDGE,
+    AT_EQUAL,
+    AT_FEARS,
     AT_GUARD,
     AT_INSIDE,
     AT_INSIDE_LIST,
@@ -33,8 +40,12 @@ from cepheid.matching.compiled.kernel.words import (
     AT_TESTS,
     AT_WANTS,
     BLOCK_WORDS,
+    BY_START,
+    BY_STATE,
+    CHAIN,
     CLOSURES,
     COMPONENTS,
+    COUNTING,
     EAGER,
     EDGES,
     EVICT,
@@ -57,6 +68,7 @@ from cepheid.matching.compiled.kernel.words import (
     ONE_WAY,
     ORDER_MATTERS,
     POSITIONS,
+    R_AGGREGATES,
     R_BLOCKED,
     R_COUNTS,
     R_FIRST,
@@ -71,11 +83,12 @@ from cepheid.matching.compiled.kernel.words import (
     SKIP_ALIAS,
     STATES,
     TIMEOUTS,
+    WANTED_LATER,
     WITHIN,
 )
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.model import Arrow, Emission, Every, Loop, OnLimit, Selection, SkipTo
-from cepheid.plan.automaton import Automaton, Component, Edge
+from cepheid.plan.automaton import START, Automaton, Component, Edge
 from cepheid.plan.plan import Plan
 
 Table = npt.NDArray[np.int64]
@@ -102,7 +115,9 @@ class _Encoder:
     ) -> None:
         self.plan, self.automaton = plan, plan.automaton
         self.types = types
+        self.instructions = tests
         self.code = list(tests.values())
+        self.aggregates = aggregates_in(self.code)
         self.tests = {test: at for at, test in enumerate(tests)}
         self.lists: list[int] = []
         self.aliases = {alias: i for i, alias in enumerate(aliases_of(plan))}
@@ -187,8 +202,22 @@ class _Encoder:
         yield from self._by_state(inside, AT_INSIDE, AT_INSIDE_LIST)
         yield AT_KEEP, [self._kept_blocks(e) for e in automaton.edges]
         yield AT_WANTS, [sum(1 << p for p in {e.position for e in out}) for out in automaton.out]
+        yield AT_FEARS, [self._feared(state) for state in range(automaton.states)]
+        yield AT_EQUAL, [list(self._equal(state)) for state in range(automaton.states)]
+        yield AT_AGGREGATE, self.aggregates
         yield AT_TESTS, [0, *accumulate(len(code) for code in self.code)]
         yield AT_CODE, [instruction for code in self.code for instruction in code]
+
+    def _feared(self, state: int) -> int:
+        feared = {a for edge in self.automaton.out[state] for a in edge.absences}
+        feared |= {a for accept in self.automaton.accepting[state] for a in accept.absences}
+        return sum(1 << absence for absence in feared)
+
+    def _equal(self, state: int) -> tuple[int, ...]:
+        """A run that is held may be closed by an event it has nothing in common with."""
+        if self.plan.emission is Emission.LONGEST and self.automaton.accepting[state]:
+            return NOTHING
+        return equal_in(self.automaton, self.instructions, state)
 
     def _by_state(
         self, lists: list[list[int]], at_offsets: int, at_items: int
@@ -262,6 +291,7 @@ class _Encoder:
         header[COMPONENTS] = len(self.components)
         header[ALIASES] = len(self.aliases)
         header[BLOCK_WORDS] = self._words
+        header[AGGREGATES] = len(self.aggregates)
 
     def _options(self, header: Table) -> None:
         pattern, automaton = self.plan.pattern, self.automaton
@@ -270,6 +300,8 @@ class _Encoder:
         header[KIND] = KIND_EVERY if pattern.every else KIND_ALL
         if pattern.every is None and pattern.selection is Selection.STNM:
             header[KIND] = KIND_STNM
+        header[CHAIN] = int(is_chain(self.plan))
+        header[COUNTING] = int(self.plan.counting)
         header[ONE_WAY] = int(header[KIND] != KIND_ALL)
         header[SKIP] = _SKIPS[pattern.skip.to]
         header[SKIP_ALIAS] = self._alias(pattern.skip.alias)
@@ -280,11 +312,17 @@ class _Encoder:
         header[EVICT] = int(pattern.limits.on_limit is OnLimit.EVICT_OLDEST)
         looks_next = any(e.arrow is Arrow.NEXT for e in automaton.edges)
         header[LOOKS_NEXT] = int(looks_next)
+        header[WANTED_LATER] = sum(1 << p for p in {e.position for e in automaton.edges if e.source != START})
+        bounded = automaton.scopes or automaton.absences or any(e.gap is not None for e in automaton.edges)
         next_absences = any(a.node.next for a in automaton.absences)
         untils = any(c.until is not None for c in automaton.closures)
         header[FILTERS] = int(looks_next or next_absences or untils)
         # Among copies of one start: which of them a timeout tells of, and which a limit drops.
         header[ORDER_MATTERS] = int(bool(header[ONE_WAY] or header[TIMEOUTS] or header[EVICT]))
+        ordered = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
+        header[BY_STATE] = int(not (ordered or header[FILTERS]))
+        by_window = pattern.within is not None and not bounded and not looks_next
+        header[BY_START] = int(by_window and not header[BY_STATE])
         header[MOST_OF_FIRST] = self._most_of_first_step()
         header[FIRST_POSITIONS] = sum(1 << p for p in {e.position for e in automaton.out[0]})
         header[KEEP_FIRST] = int(pattern.every is Every.FIRST)
@@ -304,7 +342,8 @@ class _Encoder:
         header[R_LAST] = header[R_SCOPES] + header[SCOPES]
         header[R_FIRST] = header[R_LAST] + header[ALIASES]
         header[R_NUMBER] = header[R_FIRST] + header[ALIASES]
-        header[R_WIDTH] = header[R_NUMBER] + header[ALIASES]
+        header[R_AGGREGATES] = header[R_NUMBER] + header[ALIASES]
+        header[R_WIDTH] = header[R_AGGREGATES] + 2 * header[AGGREGATES]
 
 
 def aliases_of(plan: Plan) -> tuple[str, ...]:
@@ -322,6 +361,14 @@ def components_of(automaton: Automaton) -> dict[Component, int]:
                 found[part[:depth]] = None
     ordered = sorted(found, key=len)
     return {component: i for i, component in enumerate(ordered)}
+
+
+def aggregates_in(code: list[list[list[int]]]) -> list[list[int]]:
+    """Those that a run keeps up to date; sums of doubles are worked out anew, to be exact."""
+    found = {
+        tuple(i) for test in code for i in test if m.SUM_INT <= i[0] <= m.COUNT_KNOWN and i[0] != m.SUM_FLOAT
+    }
+    return [list(i) for i in sorted(found)]
 
 
 def _or_none(value: int | None) -> int:

@@ -16,12 +16,14 @@ from cepheid.matching.compiled.kernel.emission import (
     TIMEOUT,
     forget_furthest,
     give_out,
+    had_match,
 )
 from cepheid.matching.compiled.kernel.every import (
     build_from_later,
     only_first_step,
 )
 from cepheid.matching.compiled.kernel.jit import (
+    OPTIONS,
     inner,
 )
 from cepheid.matching.compiled.kernel.kinds import (
@@ -39,6 +41,7 @@ from cepheid.matching.compiled.kernel.partition import (
     check_absences,
     decide_next_absences,
     held,
+    is_open_start,
     limit,
     numbered,
     remember,
@@ -72,6 +75,7 @@ from cepheid.matching.compiled.kernel.space import (
     set_done,
 )
 from cepheid.matching.compiled.kernel.words import (
+    BY_START,
     KIND,
     KIND_EVERY,
     LOOKS_NEXT,
@@ -95,7 +99,7 @@ def pass_by_kind(kind: Any, t: Any, w: Any, deadline: Any) -> None:
     """Chosen when it is compiled."""
 
 
-@overload(pass_by_kind)
+@overload(pass_by_kind, jit_options=OPTIONS)
 def _pass_by_kind(kind, t, w, deadline):
     if isinstance(kind, types.Float):
         return lambda kind, t, w, deadline: pass_every(kind, t, w, deadline)
@@ -124,6 +128,8 @@ def deadline_now(t, w, run):
 @inner
 def next_deadline(t, w):
     found = NEVER
+    if t[BY_START]:
+        return w[w[w[RUNS]] + RUN_DEADLINE] if w[N_RUNS] > 0 else NEVER
     for i in range(w[N_RUNS]):
         found = min(found, deadline_now(t, w, w[w[RUNS] + i]))
     return found
@@ -134,18 +140,24 @@ def pass_deadline(kind, t, w, deadline):
     """Time has gone past a deadline: absences become certain, windows end."""
     kept = 0
     w[N_NEXT] = 0  # here: what has expired
+    over = w[N_RUNS]
     for i in range(w[N_RUNS]):
         run = w[w[RUNS] + i]
-        if deadline_now(t, w, run) != deadline or _goes_on(t, w, run, deadline):
+        if t[BY_START] and w[run + RUN_DEADLINE] != deadline:
+            over = i  # those behind it are later
+            break
+        if deadline_now(t, w, run) != deadline or goes_on(t, w, run, deadline):
             w[w[RUNS] + kept] = run
             kept += 1
-    w[N_RUNS] = kept
+    for i in range(over, w[N_RUNS]):
+        w[w[RUNS] + kept + i - over] = w[w[RUNS] + i]
+    w[N_RUNS] = kept + w[N_RUNS] - over
     finish_by_kind(kind, t, w, deadline)
     expire(t, w, deadline)
 
 
 @inner
-def _goes_on(t, w, run, deadline):
+def goes_on(t, w, run, deadline):
     """What the deadline makes of a run: complete, expired, or still open."""
     certain = _certain(t, w, run, deadline)
     if certain:
@@ -203,19 +215,19 @@ def expire(t, w, deadline):
         _note_furthest(w, run)
     for i in range(starts):
         start = w[w[SCRATCH] + i]
-        if (i == 0 or w[w[SCRATCH] + i - 1] != start) and not _is_open_start(w, start):
+        if (i == 0 or w[w[SCRATCH] + i - 1] != start) and not is_open_start(w, start):
             _time_out(t, w, start, deadline)
-    _forget_matched(w)
+    if w[N_MATCHED] > 2 * w[N_RUNS] + 16:
+        _forget_matched(w)
 
 
 @inner
 def _note_furthest(w, run):
     """Of the copies of a start without a match, the one that got furthest."""
     start = w[run + RUN_START]
-    for i in range(w[N_MATCHED]):
-        if w[w[MATCHED] + i] == start:
-            free_run(w, run)
-            return
+    if had_match(w, start):
+        free_run(w, run)
+        return
     for i in range(w[N_FURTHEST]):
         best = w[w[FURTHEST] + i]
         if w[best + RUN_START] == start:
@@ -226,14 +238,6 @@ def _note_furthest(w, run):
                 free_run(w, run)
             return
     push(w, FURTHEST, N_FURTHEST, run)
-
-
-@inner
-def _is_open_start(w, start):
-    for i in range(w[N_RUNS]):
-        if w[w[w[RUNS] + i] + RUN_START] == start:
-            return True
-    return False
 
 
 @inner
@@ -251,7 +255,7 @@ def _forget_matched(w):
     kept = 0
     for i in range(w[N_MATCHED]):
         start = w[w[MATCHED] + i]
-        if _is_open_start(w, start):
+        if is_open_start(w, start):
             w[w[MATCHED] + kept] = start
             kept += 1
     w[N_MATCHED] = kept

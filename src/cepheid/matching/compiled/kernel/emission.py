@@ -79,8 +79,9 @@ MATCH, PROVISIONAL, TIMEOUT, PENDING = 0, 1, 2, 3
     OUT_STATE,
     OUT_FIRST,  # its first event among those given out
     OUT_EVENTS,  # how many
+    OUT_COUNT,  # of the matches it stands for
     OUT_WIDTH,
-) = range(11)
+) = range(12)
 EVENT_ROW, EVENT_POSITION, EVENT_RANK, EVENT_WIDTH = range(4)
 
 
@@ -112,6 +113,7 @@ def give_out(t, w, run, kind, detected):
     store_int(at + OUT_STATE * 8, w[run + RUN_STATE])
     store_int(at + OUT_FIRST * 8, first)
     store_int(at + OUT_EVENTS * 8, count)
+    store_int(at + OUT_COUNT * 8, 1)
     w[N_OUT] += 1
     w[N_OUT_EVENTS] += count
 
@@ -142,10 +144,42 @@ def release(w, first):
 @inner
 def emit(t, w, run, detected):
     if t[TIMEOUTS]:
-        push(w, MATCHED, N_MATCHED, w[run + RUN_START])
+        _note_match(w, w[run + RUN_START])
         forget_furthest(w, w[run + RUN_START])
     w[COMPLETED] += 1
     give_out(t, w, run, MATCH, detected)
+
+
+@inner
+def _first_not_before(w, start):
+    """Starts that had a match lie in order."""
+    low, high = 0, w[N_MATCHED]
+    while low < high:
+        middle = (low + high) // 2
+        if w[w[MATCHED] + middle] < start:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner
+def had_match(w, start):
+    at = _first_not_before(w, start)
+    return at < w[N_MATCHED] and w[w[MATCHED] + at] == start
+
+
+@inner
+def _note_match(w, start):
+    if had_match(w, start):
+        return
+    at = _first_not_before(w, start)
+    push(w, MATCHED, N_MATCHED, start)
+    if w[STATUS] != 0:
+        return
+    for i in range(w[N_MATCHED] - 1, at, -1):
+        w[w[MATCHED] + i] = w[w[MATCHED] + i - 1]
+    w[w[MATCHED] + at] = start
 
 
 @inner

@@ -11,7 +11,8 @@ from typing import Any
 
 from numba import njit
 
-from cepheid.matching.compiled.kernel.drive import close, on_end, on_event, pass_time
+from cepheid.matching.compiled.kernel.drive import close
+from cepheid.matching.compiled.kernel.happenings import done, loaded, on_end, on_event, pass_time
 from cepheid.matching.compiled.kernel.jit import inner
 from cepheid.matching.compiled.kernel.space import (
     BEFORE,
@@ -55,6 +56,7 @@ def _made(number: int, cache: bool = True) -> Any:
             begin(t, w, key)
             if keys[key, K_WORDS] < keys[key + 1, K_WORDS]:
                 load(t, w, words, keys[key, K_WORDS], keys[key, K_EVENTS])
+                loaded(kind, t, w)
             for row in range(keys[key, K_ROWS], keys[key + 1, K_ROWS]):
                 if w[STATUS] != OK:
                     break
@@ -64,6 +66,7 @@ def _made(number: int, cache: bool = True) -> Any:
                     on_end(kind, t, w, max(time, w[NOW]))
                 else:
                     pass_time(kind, t, w, time)
+            done(kind, t, w)
             if w[STATUS] == OK and not ends:
                 save_key(t, w, key, time, saved, saved_words, saved_rows)
             close(w)
@@ -77,8 +80,13 @@ def _made(number: int, cache: bool = True) -> Any:
 
 @inner
 def begin(t, w, key):
-    """A new key. What was given out and counted before it is remembered."""
     reset(t, w)
+    begin_key(w, key)
+
+
+@inner
+def begin_key(w, key):
+    """A new key. What was given out and counted before it is remembered."""
     w[STATUS] = OK
     w[KEY] = key
     w[BEFORE] = w[N_OUT]

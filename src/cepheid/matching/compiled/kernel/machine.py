@@ -28,13 +28,21 @@ from cepheid.matching.compiled.kernel.space import (
     event_text,
 )
 from cepheid.matching.compiled.kernel.words import (
+    AGGREGATE_WIDTH,
+    AGGREGATES,
+    AT_AGGREGATE,
     AT_CODE,
     AT_TESTS,
     NODE_ROW,
     NODE_SAME,
+    R_AGGREGATES,
     R_FIRST,
     R_LAST,
     R_NUMBER,
+    V_ALIAS,
+    V_COLUMN,
+    V_NULLS,
+    V_OPERATION,
 )
 
 INSTRUCTION = 4  # numbers
@@ -356,48 +364,88 @@ def _change(w, s, op, a):
 
 @inner
 def _aggregate(t, w, s, op, alias, column, null_column, run, extra_alias, extra_row):
-    """Of what a closure captured, the newest first; nulls do not count. False where it leaves 64 bits."""
+    """Of what a closure captured; nulls do not count. False where it leaves 64 bits."""
+    if op == SUM_FLOAT:
+        return _sum_floats(t, w, s, alias, column, null_column, run, extra_alias, extra_row)
+    kept = run + t[R_AGGREGATES] + 2 * _number_of(t, op, alias, column, null_column)
+    value, known = w[kept], w[kept + 1]
+    if alias == extra_alias and not event_null(w, null_column, extra_row):
+        value, known = _with(w, op, value, known, column, extra_row)
+    if known < 0:
+        return False
+    w[s] = known if op == COUNT_KNOWN else value
+    w[s + IS_NOTHING] = known == 0 and op != COUNT_KNOWN
+    return True
+
+
+@inner
+def _number_of(t, op, alias, column, null_column):
+    """Which of the aggregates that runs keep it is: one of a few."""
+    at = t[AT_AGGREGATE]
+    number = 0
+    while (
+        t[at + V_OPERATION] != op
+        or t[at + V_ALIAS] != alias
+        or t[at + V_COLUMN] != column
+        or t[at + V_NULLS] != null_column
+    ):
+        at += AGGREGATE_WIDTH
+        number += 1
+    return number
+
+
+@inner
+def keep_aggregates(t, w, run, alias, row):
+    """A run has taken one more event of an alias."""
+    for number in range(t[AGGREGATES]):
+        of = t[AT_AGGREGATE] + number * AGGREGATE_WIDTH
+        if t[of + V_ALIAS] == alias and not event_null(w, t[of + V_NULLS], row):
+            kept = run + t[R_AGGREGATES] + 2 * number
+            w[kept], w[kept + 1] = _with(w, t[of + V_OPERATION], w[kept], w[kept + 1], t[of + V_COLUMN], row)
+
+
+@inner
+def _with(w, op, value, known, column, row):
+    """With one more value: the aggregate, and of how many; -1 if it leaves 64 bits, from then on."""
+    if known < 0 or op == COUNT_KNOWN:
+        return value, (known + 1 if known >= 0 else known)
+    if op in (MIN_FLOAT, MAX_FLOAT):
+        number, best = event_float(w, column, row), as_float(value)
+        if known == 0 or (number <= best if op == MIN_FLOAT else number >= best):
+            best = number
+        return as_bits(best), known + 1
+    own = event_int(w, column, row)
+    if op == SUM_INT:
+        total, fits = _added(value, own)
+        return total, (known + 1 if fits else np.int64(-1))
+    if known == 0 or (own < value if op == MIN_INT else own > value):
+        value = own
+    return value, known + 1
+
+
+@inner
+def _sum_floats(t, w, s, alias, column, null_column, run, extra_alias, extra_row):
+    """The newest first."""
     at = w[run + t[R_LAST] + alias]
     row = extra_row if alias == extra_alias else -1
     if row < 0 and at >= 0:
         row = w[at + NODE_ROW]
         at = w[at + NODE_SAME]
     known = 0
-    total = np.int64(0)
-    best = 0.0
-    fits = True
-    partials = np.empty(64 if op == SUM_FLOAT else 0)
+    partials = np.empty(64)
     count = 0
-    while row >= 0 and fits:
+    while row >= 0:
         if not event_null(w, null_column, row):
             known += 1
-            if op == SUM_INT:
-                total, fits = _added(total, event_int(w, column, row))
-            elif op == SUM_FLOAT:
-                count = _accumulated(partials, count, event_float(w, column, row))
-                fits = count >= 0
-            elif op in (MIN_INT, MAX_INT):
-                value = event_int(w, column, row)
-                if known == 1 or (value < total if op == MIN_INT else value > total):
-                    total = value
-            elif op in (MIN_FLOAT, MAX_FLOAT):
-                number = event_float(w, column, row)
-                if known == 1 or (number < best if op == MIN_FLOAT else number > best):
-                    best = number
+            count = _accumulated(partials, count, event_float(w, column, row))
+            if count < 0:
+                return False
         if at < 0:
             break
         row = w[at + NODE_ROW]
         at = w[at + NODE_SAME]
-    if not fits:
-        return False
-    if op == COUNT_KNOWN:
-        w[s], w[s + IS_NOTHING] = known, 0
-        return True
     w[s + IS_NOTHING] = known == 0
-    if op == SUM_FLOAT:
-        best = _rounded(partials, count)
-    whole = op in (SUM_INT, MIN_INT, MAX_INT)
-    w[s] = total if whole else as_bits(best)
+    w[s] = as_bits(_rounded(partials, count))
     return True
 
 

@@ -65,3 +65,25 @@ def as_bits(typing_context, number):
         return builder.bitcast(args[0], context.get_value_type(types.int64))
 
     return types.int64(types.float64), code
+
+
+# The words of an array at a place that is known to be in it: `w[i]` and `w[i] = x` become these (see jit.py).
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def word_at(typing_context, array, index):
+    def code(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.load(builder.gep(data, [args[1]], inbounds=True))
+
+    return types.int64(array, types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def put_word_at(typing_context, array, index, value):
+    def code(context, builder, signature, args):
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        builder.store(args[2], builder.gep(data, [args[1]], inbounds=True))
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64, types.int64), code

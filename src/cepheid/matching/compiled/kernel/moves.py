@@ -13,6 +13,7 @@ from cepheid.matching.compiled.kernel.jit import (
 from cepheid.matching.compiled.kernel.machine import (
     GIVES_UP,
     TRUE,
+    keep_aggregates,
     run_test,
 )
 from cepheid.matching.compiled.kernel.space import (
@@ -293,6 +294,7 @@ def extended(t, w, run, e, row, index, rank):
         if w[new + t[R_NUMBER] + alias] == 0:
             w[new + t[R_FIRST] + alias] = node
         w[new + t[R_NUMBER] + alias] += 1
+        keep_aggregates(t, w, new, alias, row)
     _count(t, w, new, edge)
     _unblock(t, w, new, e, edge)
     _open_scopes(t, w, new, edge, mark, time)

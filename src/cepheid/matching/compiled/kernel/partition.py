@@ -290,6 +290,19 @@ def _moves_on(t, e):
 
 
 @inner
+def is_open_start(w, start):
+    """Open runs lie in the order of their starts."""
+    low, high = 0, w[N_RUNS]
+    while low < high:
+        middle = (low + high) // 2
+        if w[w[w[RUNS] + middle] + RUN_START] < start:
+            low = middle + 1
+        else:
+            high = middle
+    return low < w[N_RUNS] and w[w[w[RUNS] + low] + RUN_START] == start
+
+
+@inner
 def swap_lists(w):
     w[RUNS], w[NEXT] = w[NEXT], w[RUNS]
     w[N_RUNS] = w[N_NEXT]

@@ -27,6 +27,7 @@ from cepheid.matching.compiled.kernel.words import (
     RUN_IS_DONE,
     RUN_IS_OPEN,
     RUN_NODE,
+    STATES,
 )
 
 # --- counters ---
@@ -48,6 +49,7 @@ from cepheid.matching.compiled.kernel.words import (
     N_GIVEN,
     N_REPLAYED,
     N_FIRST_STEP,
+    N_DUE,
     VIOLATED_AT,
     EVICTED,
     N_OUT,
@@ -103,11 +105,14 @@ from cepheid.matching.compiled.kernel.words import (
     FIRST_STEP,  # (row, index, rank)
     SCRATCH,
     STACK,  # (value, end, null) of the machine
+    DUE,  # a heap of open runs by their deadlines, where runs are kept by state
+    HEADS,  # the newest run of each state
+    BUCKETS,  # the newest run of each value that runs wait for, 0 if there is none; values with one number share it
     RECORDS,
     NODES,
     END,
     SPACE_HEADER,
-) = range(73)
+) = range(77)
 
 BY_EVENT, BY_DEADLINE, BY_END = 0, 1, 2
 
@@ -123,7 +128,7 @@ DEPTH = 64  # of the machine's stack
 
 
 def new_space(t: Any, runs: int, nodes: int) -> Any:
-    """Room for so many open runs and taken events."""
+    """Room for so many open runs, a power of two, and taken events."""
     width = int(t[R_WIDTH])
     parts = [
         (EMPTY, width),
@@ -143,6 +148,9 @@ def new_space(t: Any, runs: int, nodes: int) -> Any:
         (FIRST_STEP, 3 * nodes),
         (SCRATCH, 4 * nodes + 4 * runs),
         (STACK, 3 * DEPTH),
+        (DUE, runs),
+        (HEADS, int(t[STATES])),
+        (BUCKETS, runs),
         (RECORDS, runs * width),
         (NODES, nodes * NODE_WIDTH),
     ]
@@ -176,6 +184,8 @@ def reset(t, w):
     w[RANK_NOW] = -1
     w[NOW] = -NEVER
     w[NEXT_DEADLINE] = NEVER
+    for state in range(t[STATES]):
+        w[w[HEADS] + state] = NONE
     width = t[R_WIDTH]
     room = (w[NODES] - w[RECORDS]) // width
     if w[N_FREE] != room:  # the one before left some open

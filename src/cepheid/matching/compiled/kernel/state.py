@@ -46,11 +46,16 @@ from cepheid.matching.compiled.kernel.space import (
     event_int,
     new_run,
 )
+from cepheid.matching.compiled.kernel.stnm import (
+    forget_history,
+)
 from cepheid.matching.compiled.kernel.words import (
     ABSENCE_WIDTH,
     ALIASES,
     AT_ABSENCE,
     COMPONENTS,
+    KIND,
+    KIND_STNM,
     N_WITHIN,
     NEVER,
     NODE_BEFORE,
@@ -89,6 +94,8 @@ from cepheid.matching.compiled.kernel.words import (
 @inner
 def words_needed(t, w):
     """At most so many words, and so many rows."""
+    if t[KIND] == KIND_STNM:
+        forget_history(w, NEVER // max(w[N_HISTORY], 1))
     runs = w[N_RUNS] + w[N_FURTHEST]
     events = w[N_NODES] + w[N_RECENT] + w[N_HISTORY] + w[N_FIRST_STEP]
     lists = 2 * w[N_RECENT] + w[N_MATCHED] + 4 * w[N_HISTORY]
@@ -175,6 +182,12 @@ def _collect_rows(w, rows, first):
     for i in range(w[N_FIRST_STEP]):
         rows[end] = w[w[FIRST_STEP] + 3 * i]
         end += 1
+    return sort_rows(rows, first, end)
+
+
+@inner
+def sort_rows(rows, first, end):
+    """Each once, in order: where they end."""
     if end == first:
         return end
     _heap_sort(rows, first, end)
@@ -209,7 +222,7 @@ def _sift(rows, first, i, count):
 
 
 @inner
-def _find(rows, first, end, row):
+def find_row(rows, first, end, row):
     """The number of a row among those kept."""
     low, high = first, end
     while low < high:
@@ -232,7 +245,7 @@ def _save_node(w, node, words, at, rows, first, end):
         words[at + i] = w[node + i]
     words[at + NODE_BEFORE] = _number(w, w[node + NODE_BEFORE])
     words[at + NODE_SAME] = _number(w, w[node + NODE_SAME])
-    words[at + NODE_ROW] = _find(rows, first, end, w[node + NODE_ROW])
+    words[at + NODE_ROW] = find_row(rows, first, end, w[node + NODE_ROW])
     return at + NODE_WIDTH
 
 
@@ -252,7 +265,7 @@ def _save_run(t, w, run, words, at):
 def _save_list(w, part, count, width, row_column, words, at, rows, first, end):
     for i in range(count * width):
         value = w[w[part] + i]
-        words[at + i] = _find(rows, first, end, value) if i % width == row_column else value
+        words[at + i] = find_row(rows, first, end, value) if i % width == row_column else value
     return at + count * width
 
 

@@ -28,6 +28,7 @@ from cepheid.matching.compiled.kernel.partition import (
     check_absences,
     group_copies,
     held,
+    is_open_start,
     offer_one_way,
     start_run,
     swap_lists,
@@ -62,6 +63,10 @@ from cepheid.matching.compiled.kernel.space import (
     push,
 )
 from cepheid.matching.compiled.kernel.words import (
+    AT_WANTS,
+    EVICT,
+    LONGEST,
+    LOOKS_NEXT,
     NODE_BEFORE,
     NODE_INDEX,
     NODE_POSITION,
@@ -70,8 +75,11 @@ from cepheid.matching.compiled.kernel.words import (
     PASSED,
     RUN_NODE,
     RUN_START,
+    RUN_STATE,
     RUN_TAKEN,
     TIME,
+    TIMEOUTS,
+    WANTED_LATER,
 )
 
 HISTORY_WIDTH = 4
@@ -83,8 +91,32 @@ def advance_stnm(t, w, row, rank):
     if event_int(w, PASSED, row) != 0:
         _append_history(w, row, rank)
     w[N_REPLAYED] = 0
-    group_copies(w)
     w[N_NEXT] = 0
+    if _concerns_runs(t, w, row):
+        _offer_to_runs(t, w, row, rank)
+    elif t[TIMEOUTS] or t[EVICT]:  # which of its copies tells of a start, or goes first
+        group_copies(w)
+    if _owner(w, w[INDEX]) == 0:
+        before = w[N_DONE]
+        w[N_NEXT] = 0
+        start_run(t, w, row, rank)
+        for i in range(w[N_NEXT]):
+            push(w, RUNS, N_RUNS, w[w[NEXT] + i])
+        finish_stnm(t, w, before, event_int(w, TIME, row))
+    _forget(w)
+
+
+@inner
+def _concerns_runs(t, w, row):
+    """Could any open run take the event, or be changed by not taking it?"""
+    return t[LOOKS_NEXT] or t[LONGEST] or event_int(w, PASSED, row) & t[WANTED_LATER]
+
+
+@inner
+def _offer_to_runs(t, w, row, rank):
+    group_copies(w)
+    aside = not t[LOOKS_NEXT] and not t[LONGEST]
+    wants = event_int(w, PASSED, row)
     at = 0
     while at < w[N_RUNS] and w[STATUS] == 0:
         start = w[w[w[RUNS] + at] + RUN_START]
@@ -96,20 +128,21 @@ def advance_stnm(t, w, row, rank):
                 push(w, NEXT, N_NEXT, w[w[RUNS] + i])
             at = end
             continue
+        if aside and end - at == 1 and not _wants(t, w, w[w[RUNS] + at], wants):
+            push(w, NEXT, N_NEXT, w[w[RUNS] + at])  # the event is nothing to it
+            at = end
+            continue
         before = w[N_DONE]
         offer_unless_used(t, w, at, end, start, row, rank)
         at = end
         if w[N_DONE] > before:
             at = _finish_and_go_on(t, w, at, before, start, event_int(w, TIME, row))
     swap_lists(w)
-    if _owner(w, w[INDEX]) == 0:
-        before = w[N_DONE]
-        w[N_NEXT] = 0
-        start_run(t, w, row, rank)
-        for i in range(w[N_NEXT]):
-            push(w, RUNS, N_RUNS, w[w[NEXT] + i])
-        finish_stnm(t, w, before, event_int(w, TIME, row))
-    _forget(w)
+
+
+@inner
+def _wants(t, w, run, wants):
+    return t[t[AT_WANTS] + w[run + RUN_STATE]] & wants != 0
 
 
 @inner
@@ -202,19 +235,11 @@ def _use_up(w, run):
 @inner
 def _forget(w):
     """Only what open runs could be played again over is remembered."""
-    oldest = w[w[w[RUNS]] + RUN_START] if w[N_RUNS] > 0 else w[INDEX] + 1
-    gone = 0
-    while gone < w[N_HISTORY] and w[w[HISTORY] + gone * HISTORY_WIDTH + H_INDEX] < oldest:
-        gone += 1
-    if gone > 0:
-        left = (w[N_HISTORY] - gone) * HISTORY_WIDTH
-        for i in range(left):
-            w[w[HISTORY] + i] = w[w[HISTORY] + gone * HISTORY_WIDTH + i]
-        w[N_HISTORY] -= gone
+    forget_history(w, 2)
     kept = 0
     for i in range(w[N_GIVEN]):
         start = w[w[GIVEN] + 3 * i]
-        if _is_open_start(w, start):
+        if is_open_start(w, start):
             for j in range(3):
                 w[w[GIVEN] + 3 * kept + j] = w[w[GIVEN] + 3 * i + j]
             kept += 1
@@ -222,15 +247,21 @@ def _forget(w):
 
 
 @inner
-def _is_open_start(w, start):
-    low, high = 0, w[N_RUNS]
-    while low < high:
-        middle = (low + high) // 2
-        if w[w[w[RUNS] + middle] + RUN_START] < start:
+def forget_history(w, share):
+    """What is older than all open runs, once it is such a share of all: then what moves is less than what goes."""
+    oldest = w[w[w[RUNS]] + RUN_START] if w[N_RUNS] > 0 else w[INDEX] + 1
+    low, gone = 0, w[N_HISTORY]
+    while low < gone:
+        middle = (low + gone) // 2
+        if w[w[HISTORY] + middle * HISTORY_WIDTH + H_INDEX] < oldest:
             low = middle + 1
         else:
-            high = middle
-    return low < w[N_RUNS] and w[w[w[RUNS] + low] + RUN_START] == start
+            gone = middle
+    if gone > 0 and gone * share >= w[N_HISTORY]:
+        left = (w[N_HISTORY] - gone) * HISTORY_WIDTH
+        for i in range(left):
+            w[w[HISTORY] + i] = w[w[HISTORY] + gone * HISTORY_WIDTH + i]
+        w[N_HISTORY] -= gone
 
 
 # Completion.

@@ -24,10 +24,14 @@ MASK = 63  # numbers that fit one word of marks
     COMPONENTS,
     ALIASES,
     BLOCK_WORDS,
+    AGGREGATES,
     WITHIN,
     LONGEST,
     ONE_WAY,
     KIND,
+    BY_STATE,  # runs are kept by what they wait for: their order does not matter
+    CHAIN,  # single steps tied by nothing but the key and a window
+    COUNTING,  # matches are only counted
     SKIP,
     SKIP_ALIAS,
     EAGER,
@@ -36,6 +40,8 @@ MASK = 63  # numbers that fit one word of marks
     MAX_MATCHES,
     EVICT,
     LOOKS_NEXT,
+    WANTED_LATER,  # the positions a run could take an event at after its first, as bits
+    BY_START,  # runs end in the order of their starts: nothing but the window of the whole ends them
     FILTERS,
     ORDER_MATTERS,
     MOST_OF_FIRST,
@@ -49,6 +55,7 @@ MASK = 63  # numbers that fit one word of marks
     R_LAST,
     R_FIRST,
     R_NUMBER,
+    R_AGGREGATES,  # (value, of how many) of each; below 0: it left 64 bits
     R_WIDTH,
     # Where the tables begin.
     AT_EDGE,
@@ -68,11 +75,14 @@ MASK = 63  # numbers that fit one word of marks
     AT_INSIDE_LIST,
     AT_KEEP,
     AT_WANTS,  # the positions a run in a state could take next, as bits
+    AT_FEARS,  # the absences that could stop a run in a state, as bits
+    AT_EQUAL,  # what an event and a run in a state must have in common
+    AT_AGGREGATE,
     AT_LISTS,
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(57)
+) = range(67)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
@@ -109,6 +119,17 @@ C_MIN, C_MAX, C_LOOP, C_UNTIL, CLOSURE_WIDTH = range(5)
 LOOP_ALL, LOOP_NEXT, LOOP_ANY, LOOP_GREEDY = range(4)
 S_BOUND, S_FROM_PREVIOUS, SCOPE_WIDTH = range(3)
 N_WITHIN, N_IS_NEXT, N_TEST, ABSENCE_WIDTH = range(4)
+(
+    Q_FAMILY,  # of the values: none, whole numbers, texts
+    Q_COLUMN,  # the event's
+    Q_NULLS,
+    Q_ALIAS,  # the run's
+    Q_ALIAS_COLUMN,
+    Q_ALIAS_NULLS,
+    EQUAL_WIDTH,
+) = range(7)
+EQUAL_NOTHING, EQUAL_INTS, EQUAL_TEXTS = range(3)
+V_OPERATION, V_ALIAS, V_COLUMN, V_NULLS, AGGREGATE_WIDTH = range(5)
 G_START, G_END, G_TEST, GUARD_WIDTH = range(4)
 
 # --- rows of events: the first columns of whole numbers ---
@@ -133,5 +154,11 @@ NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WID
     RUN_IS_OPEN,  # it is among the open runs
     RUN_IS_DONE,  # it is among the complete ones
     RUN_POSITIONS,  # the positions it has taken events at, as bits
+    RUN_OLDER,  # its neighbours among the runs of its state, where runs are kept by state
+    RUN_NEWER,
+    RUN_DUE,  # its place in the heap of deadlines
+    RUN_BUCKET,  # where the runs are told that wait for the same value, and its neighbours there
+    RUN_BUCKET_OLDER,
+    RUN_BUCKET_NEWER,
     RUN_FIXED,
-) = range(15)
+) = range(21)
