@@ -18,7 +18,7 @@ from cepheid.engines.session import Found
 from cepheid.engines.spark.bucket_matching import ByReference
 from cepheid.engines.spark.kernel_choice import streams_for_kernel
 from cepheid.engines.spark.layout import LETTER, SEQUENCE, TIME
-from cepheid.engines.spark.reading import refuse_nulls
+from cepheid.engines.spark.reading import one_batch, refuse_nulls
 from cepheid.engines.spark.segment import NEVER
 from cepheid.engines.spark.segments import Segments, Writes
 from cepheid.engines.spark.waiting import Waiting
@@ -93,8 +93,7 @@ class Bucket:
         self.segments.read = store.read_block
         self.segments.horizon = -NEVER if watermark is None else watermark
         found = self._advance(watermark)
-        for batch in batches:
-            found += self._arrive(self._numbered(batch))
+        found += self._arrive(self._numbered(list(batches)))
         if end is not None:
             found += self._finish(end, store)
         self.batches = self.matching.take_batches()
@@ -109,15 +108,19 @@ class Bucket:
         released = self.waiting.advance(watermark)
         return self.matching.on_rows(released, self.waiting.watermark)
 
-    def _numbered(self, batch: pa.RecordBatch) -> pa.Table:
-        refuse_nulls(batch, self.work.work.layout)
-        numbers = pa.array(np.arange(self.sequence, self.sequence + batch.num_rows), pa.int64())
-        self.sequence += batch.num_rows
-        return pa.Table.from_batches([batch]).append_column(pa.field(SEQUENCE, pa.int64()), numbers)
+    def _numbered(self, batches: list[pa.RecordBatch]) -> pa.Table | None:
+        """All rows of the micro-batch in the order they came: they come in many small batches."""
+        if not batches:
+            return None
+        rows = pa.Table.from_batches(batches).combine_chunks()
+        refuse_nulls(one_batch(rows), self.work.work.layout)
+        numbers = pa.array(np.arange(self.sequence, self.sequence + rows.num_rows), pa.int64())
+        self.sequence += rows.num_rows
+        return rows.append_column(pa.field(SEQUENCE, pa.int64()), numbers)
 
-    def _arrive(self, rows: pa.Table) -> list[Found]:
+    def _arrive(self, rows: pa.Table | None) -> list[Found]:
         """Each row judged by the watermark; those on time wait."""
-        if not rows.num_rows:
+        if rows is None or not rows.num_rows:
             return []
         self.counts.events += rows.num_rows
         latest = pc.max(rows[TIME]).as_py()

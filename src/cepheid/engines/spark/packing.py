@@ -13,6 +13,7 @@ from cepheid.matching.snapshot import ipc
 
 BUCKET = "_n"
 SCHEMA = pa.schema([("bucket", pa.int32()), ("body", pa.binary()), ("ends", pa.int64())])
+_ROWS = 1 << 17  # that are split at a time
 SPARK_SCHEMA = "bucket int, body binary, ends bigint"
 
 Packer = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -22,7 +23,7 @@ def packing(buckets: int, end_type: str | None) -> Packer:
     """Each batch split by bucket. A row of `end_type` goes to every bucket, as the end."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
+        for batch in _bigger(batches):
             rows, ends = _without_ends(batch, end_type)
             packed = list(_by_bucket(rows))
             packed += [(n, None, end) for end in ends for n in range(buckets)]
@@ -32,6 +33,20 @@ def packing(buckets: int, end_type: str | None) -> Packer:
                 yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
     return pack
+
+
+def _bigger(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Several batches as one: a blob of a few rows is mostly overhead."""
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        if count >= _ROWS:
+            yield pa.concat_batches(waiting)
+            waiting, count = [], 0
+    if waiting:
+        yield pa.concat_batches(waiting)
 
 
 def _without_ends(batch: pa.RecordBatch, end_type: str | None) -> tuple[pa.RecordBatch, list[int]]:
