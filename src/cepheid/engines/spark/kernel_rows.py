@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,8 @@ from cepheid.matching.compiled.kernel.emission import (
 from cepheid.matching.compiled.kernel.space import BY_EVENT
 from cepheid.matching.compiled.key_words import KeyWords
 from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
+from cepheid.matching.compiled.needed_rows import needed_by
+from cepheid.matching.compiled.select_rows import places_of, select_rows
 from cepheid.matching.compiled.tables import Table
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.evaluate import compile_test, compile_value
@@ -43,6 +45,8 @@ from cepheid.pattern.expr import Field
 from cepheid.pattern.types import TIMESTAMP, Type, struct_of
 from cepheid.pattern.values import clean
 from cepheid.plan.event_tests import tests_of
+
+Mask = npt.NDArray[np.bool_]
 
 
 def event_type(schema: pa.Schema, layout: Layout) -> Type:
@@ -56,6 +60,15 @@ def event_type(schema: pa.Schema, layout: Layout) -> Type:
     return struct_of(known)
 
 
+class WholeKeys(NamedTuple):
+    """Rows of keys that are all there."""
+
+    table: pa.Table
+    events: Events
+    keys: Table  # those that have rows
+    offsets: Table
+
+
 class KernelRows:
     """What the kernel is told of prepared rows, and what its answers mean."""
 
@@ -66,34 +79,61 @@ class KernelRows:
         self.kernel = Kernel(self.compiled)
         self.planned, self.name = planned, planned.name
         self.words = KeyWords(planned.plan.inferred_key)
+        self.needed = needed_by(planned.plan)
         self.key_of = [compile_value(e) for e in planned.plan.key]
         numbers = {test: i for i, test in enumerate(work.answered.tests)}
         self.bits = [numbers[test] for test in tests_of(planned.plan)]
+        self.places = places_of(self.bits)
         self.left = [compile_test(work.answered.left[number]) for number in self.bits]
 
     def narrowed(self, table: pa.Table, offsets: Table) -> tuple[pa.Table, Table]:
         """Of the rows of the unit those that this stream has to see, and where the rows of each key begin then."""
-        wanted = self._wanted(table)
-        if wanted is None or wanted.all():
+        if self.plan.sees_all_events or len(self.work.program.streams) == 1:
+            return table, offsets
+        wanted, also = self._passing(table), self._also(table)
+        if also is not None:
+            wanted |= also
+        if wanted.all():
             return table, offsets
         kept = np.concatenate([[0], np.cumsum(wanted)])
         return table.filter(pa.array(wanted)).combine_chunks(), kept[offsets]
 
-    def _wanted(self, table: pa.Table) -> npt.NDArray[np.bool_] | None:
-        """None: all of them."""
-        if self.plan.sees_all_events or len(self.work.program.streams) == 1:
-            return None
+    def _passing(self, table: pa.Table) -> Mask:
         wanted = np.zeros(table.num_rows, np.bool_)
         for at, name in enumerate(self.layout.bit_names()):
             mine = sum(1 << (n % BITS_A_COLUMN) for n in set(self.bits) if n // BITS_A_COLUMN == at)
             if mine:
                 wanted |= (table[name].to_numpy() & mine) != 0
-        if self.plan.closing_types and TYPE in table.column_names:
-            closing = pa.array(sorted(self.plan.closing_types), table[TYPE].type)
-            wanted |= pc.is_in(table[TYPE], closing).to_numpy()
-        elif self.plan.closing_types:
-            return None
         return wanted
+
+    def _also(self, table: pa.Table) -> Mask | None:
+        """Rows that the stream sees whatever they pass."""
+        if self.plan.sees_all_events or (self.plan.closing_types and TYPE not in table.column_names):
+            return np.ones(table.num_rows, np.bool_)
+        if not self.plan.closing_types:
+            return None
+        closing = pa.array(sorted(self.plan.closing_types), table[TYPE].type)
+        found: Mask = pc.is_in(table[TYPE], closing).to_numpy()
+        return found
+
+    def of_whole_keys(self, table: pa.Table, offsets: Table) -> WholeKeys:
+        """Keys without state, to their end: only rows that can be in a match, or change one."""
+        if any(left is not None for left in self.left):  # Python has a say in what passes
+            table, offsets = self.narrowed(table, offsets)
+            busy = np.flatnonzero(np.diff(offsets))
+            return WholeKeys(table, self.events(table), busy, np.append(offsets[busy], offsets[-1]))
+        columns = [table[name].to_numpy() for name in self.layout.bit_names()]
+        found = select_rows(self.needed, self.places, columns, times_of(table), offsets, self._also(table))
+        rows = table if len(found.rows) == table.num_rows else table.take(found.rows)
+        events = to_events(
+            self.fields(rows),
+            self.compiled.columns,
+            times_of(rows),
+            found.bits,
+            self._kinds(rows),
+            found.ranks,
+        )
+        return WholeKeys(rows, events, found.keys, found.offsets)
 
     def events(self, table: pa.Table) -> Events:
         fields = self.fields(table)

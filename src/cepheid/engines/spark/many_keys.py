@@ -20,7 +20,7 @@ from cepheid.engines.spark.kernel_rows import KernelRows
 from cepheid.engines.spark.layout import NOW, TIME, Layout
 from cepheid.engines.spark.reading import events_of, one_batch, refuse_nulls
 from cepheid.engines.spark.work import Work
-from cepheid.matching.compiled.compiled_plan import Keys
+from cepheid.matching.compiled.compiled_plan import Answers, Keys
 from cepheid.matching.compiled.kernel.entrance import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH
 from cepheid.matching.compiled.kernel.words import NEVER
 from cepheid.matching.compiled.revive import revive
@@ -67,27 +67,47 @@ class StreamKernel:
         return self._match(rows, offsets, before, end, ends)
 
     def _match(self, rows: pa.Table, offsets: Table, before: _Open, end: int, ends: bool) -> Findings:
-        rows, offsets = self.rows.narrowed(rows, offsets)
-        busy = np.diff(offsets) > 0
-        busy[0] |= before.rows is not None  # a key that goes on counts without rows, too
-        offsets = np.append(offsets[:-1][busy], offsets[-1])
-        if len(offsets) < 2:
+        if ends and before.rows is None:
+            return self._whole_keys(rows, offsets, end)
+        first, others = rows.slice(0, offsets[1]), rows.slice(offsets[1])
+        found = self._one_key(self.rows.narrowed(first, offsets[:2])[0], before, end, ends)
+        if len(offsets) == 2:
+            return found
+        return found + self._whole_keys(others, offsets[1:] - offsets[1], end)
+
+    def _whole_keys(self, rows: pa.Table, offsets: Table, end: int) -> Findings:
+        table, events, keys, begins = self.rows.of_whole_keys(rows, offsets)
+        if not len(keys):
             return Findings()
+        answers = self.rows.kernel.match(events, Keys.without_state(begins), end, ends=True)
+        found = self._found(table, answers)
+        for key in keys[answers.left].tolist():
+            whole = offsets[key : key + 2]
+            own, _ = self.rows.narrowed(rows.slice(whole[0], whole[1] - whole[0]), whole - whole[0])
+            found += self._by_reference(self._matcher(_Open()), own, end, ends=True)
+        return found
+
+    def _one_key(self, rows: pa.Table, before: _Open, end: int, ends: bool) -> Findings:
+        """A key that goes on from its state, or whose state is kept."""
         kept = 0 if before.rows is None else before.rows.num_rows
         table = rows if before.rows is None else pa.concat_tables([before.rows, rows]).combine_chunks()
-        keys = np.zeros((len(offsets), KEY_WIDTH), np.int64)
-        keys[:, K_ROWS] = offsets + kept
-        keys[1:, K_WORDS], keys[1:, K_EVENTS] = len(before.words), kept
+        if not table.num_rows and not len(before.words):
+            return Findings()
+        keys = np.zeros((2, KEY_WIDTH), np.int64)
+        keys[:, K_ROWS] = (kept, table.num_rows)
+        keys[1, K_WORDS], keys[1, K_EVENTS] = len(before.words), kept
         answers = self.rows.kernel.match(self.rows.events(table), Keys(keys, before.words), end, ends)
         if not ends:
             values = before.values or self._values_at(table, keys[0, K_ROWS])
             self.open = _Open(values, answers.saved_words.copy(), table.take(answers.saved_rows))
+        found = self._found(table, answers)
+        if answers.left:
+            found += self._by_reference(self._matcher(before), rows, end, ends)
+        return found
+
+    def _found(self, table: pa.Table, answers: Answers) -> Findings:
         found, batch = self.rows.found(table, answers)
         self.batches += [batch] if batch is not None else []
-        for key in answers.left:
-            own = table.slice(keys[key, K_ROWS], keys[key + 1, K_ROWS] - keys[key, K_ROWS])
-            matcher = self._matcher(before if key == 0 else _Open())
-            found += self._by_reference(matcher, own, end, ends)
         return found
 
     def _values_at(self, table: pa.Table, row: int) -> tuple[Any, ...]:
