@@ -93,7 +93,7 @@ def _made(cache: bool) -> Any:
         rows, bits, ranks = out
         own, end_of = room
         busy, begins = keys
-        steps = len(chain)
+        steps, sees_more = len(chain), len(also) > 0
         masks = np.zeros(len(shared), np.int64)
         for i in range(len(places)):
             masks[places[i, 0]] |= np.int64(1) << places[i, 1]
@@ -105,16 +105,16 @@ def _made(cache: bool) -> Any:
             # The plan's own rows: number, time, bits, rank.
             n, rank = 0, np.int64(-1)
             for row in range(offsets[key], offsets[key + 1]):
-                if row > offsets[key] and times[row] != times[row - 1]:
-                    rank = np.int64(-1)
-                passes = len(also) > 0 and also[row]
-                for c in range(len(masks)):
-                    passes = passes or (shared[c, row] & masks[c]) != 0
-                if not passes:
+                passes = shared[0, row] & masks[0]
+                for c in range(1, len(masks)):
+                    passes |= shared[c, row] & masks[c]
+                if passes == 0 and not (sees_more and also[row]):
                     continue
                 word = np.int64(0)
                 for i in range(len(places)):
                     word |= ((shared[places[i, 0], row] >> places[i, 1]) & 1) << i
+                if n > 0 and own[1, n - 1] != times[row]:
+                    rank = np.int64(-1)
                 rank += word != 0
                 own[0, n], own[1, n], own[2, n], own[3, n] = row, times[row], word, max(rank, 0)
                 n += 1
