@@ -29,5 +29,5 @@ def _detected(query: Query, data: Dataset) -> pa.Table:
     return table
 
 
-LOCAL = Peer("cepheid", "from Parquet, in one process", ask_local, at_most=200_000)
+LOCAL = Peer("cepheid", "from Parquet, in one process", ask_local)
 SPARK = Peer("cepheid-spark", "from Parquet, Spark batch, 2 cores", ask_spark)
