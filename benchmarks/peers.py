@@ -1,6 +1,6 @@
 """Cepheid beside other engines: the same questions, the same events, answers compared before a time is printed.
 
-    python benchmarks/peers.py [--events 10000000] [--only sequence,absence] [--peers cepheid,flink] [--repeat 3]
+    python benchmarks/peers.py [--events 2000000] [--only sequence,absence] [--peers cepheid,flink] [--repeat 3]
 
 Every engine first answers over 20,000 events, untimed: classes are loaded, kernels compiled, sessions there. Then the
 best of `--repeat` runs counts. Slow engines are given fewer events (`--slice cepheid=200000`), with as many to a user
@@ -74,7 +74,7 @@ def _keep(results: list[Result], arguments: argparse.Namespace) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--events", type=int, default=10_000_000)
+    parser.add_argument("--events", type=int, default=2_000_000)
     parser.add_argument("--repeat", type=int, default=1, help="the best of so many runs")
     parser.add_argument("--only", type=_names(QUERIES), default=list(QUERIES), metavar="QUERY,...")
     parser.add_argument("--peers", type=_names(PEERS), default=list(PEERS), metavar="ENGINE,...")
