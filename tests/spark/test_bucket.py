@@ -215,8 +215,9 @@ def prepared(program: Program, lateness: Lateness, order: tuple[str, ...] = ()) 
 
 @pytest.fixture(autouse=True)
 def _kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few rows would not wait for it to be compiled."""
+    """A few rows would not wait for it to be compiled, and not go through it."""
     monkeypatch.setattr(bucket_columns, "is_ready", lambda: True)
+    monkeypatch.setattr(bucket_columns, "_FEW", 0)
 
 
 # --- a query of Spark, played ---------------------------------------------------------------------------------
@@ -504,6 +505,12 @@ def test_while_the_kernel_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> No
     ready = random.Random(1)
     monkeypatch.setattr(bucket_columns, "is_ready", lambda: ready.random() < 0.3)
     check_programs(60)
+
+
+def test_few_rows_of_some_keys_and_many_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of both matchers side by side."""
+    monkeypatch.setattr(bucket_columns, "_FEW", 3)
+    check_programs(100)
 
 
 # --- late, and too late ----------------------------------------------------------------------------------------

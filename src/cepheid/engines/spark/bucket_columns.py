@@ -1,6 +1,7 @@
 """The matchers of one bucket through the kernel: all keys that have something to do, in one call.
 
-A key the kernel gives up on, or that has a late event, is the reference matcher's as long as it has anything open.
+A key the kernel gives up on, or that has a late event, is the reference matcher's as long as it has anything open; so is
+one that comes with only a few rows in all.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from cepheid.engines.program import PlannedStream
 from cepheid.engines.session import Found
 from cepheid.engines.spark.bucket_matching import ByReference
 from cepheid.engines.spark.kernel_choice import streams_for_kernel
-from cepheid.engines.spark.kernel_rows import KernelRows
+from cepheid.engines.spark.kernel_rows import KernelRows, present_bits
 from cepheid.engines.spark.kernel_state import KernelState, no_state, read_state, written_state
 from cepheid.engines.spark.keyed_rows import KeyedRows, KeyReader
 from cepheid.engines.spark.layout import LETTER, TIME
@@ -39,6 +40,7 @@ from cepheid.pattern.event import Event
 from cepheid.plan.plan import Plan
 
 _MANY = 1000  # rows: for so many the compilation is worth waiting for
+_FEW = 16  # rows of a stream: the reference matcher is done with them before the kernel has begun
 # What can be compiled once is, for all buckets of a query that this worker has.
 _COMPILED: dict[tuple[Any, ...], KernelRows | None] = {}
 _READERS: dict[tuple[Any, ...], KeyReader] = {}
@@ -73,7 +75,8 @@ class ByKernel(ByReference):
         rows = _own_columns(rows)
         plans = {c.plan.inferred_key: c.plan for c in self.streams}
         keyed = {inferred: self.reader(plan).keyed(rows) for inferred, plan in plans.items()}
-        found = {c.name: c.step(keyed[c.plan.inferred_key], time) for c in self.streams}
+        present = present_bits(rows, self.work.layout)
+        found = {c.name: c.step(keyed[c.plan.inferred_key], present, time) for c in self.streams}
         events = self.events(rows) if self.others else []
         return self.work.found(found | self._by_others(events, time))
 
@@ -126,21 +129,29 @@ class StreamColumns:
 
     # What happens.
 
-    def step(self, keyed: KeyedRows, time: int) -> Findings:
-        """New rows of some keys, and time for those that are due."""
+    def step(self, keyed: KeyedRows, present: list[int], time: int) -> Findings:
+        """New rows of some keys, and time for those that are due. `present` are the bits that any row has."""
         rows = self._compiled(keyed.table.schema)
         if rows is None:
             return self.matching.by_reference(self.name, self.matching.events(keyed.table), time)
+        if not rows.may_want(present):
+            return self.on_time(time)
         keyed = keyed.narrowed(*rows.narrowed(keyed.table, keyed.offsets))
         digests = of_stream(keyed.digests, self.number)
         others = self._of_reference(digests)
+        if keyed.table.num_rows < _FEW and not self.segments.has_columns_of(self.name, digests[~others]):
+            events = self.matching.events(keyed.table)
+            return self._due(time) + self.matching.by_reference(self.name, events, time)
         found = self._by_kernel(rows, keyed.of(~others), digests[~others], time)
         events = self.matching.events(keyed.of(others).table) if others.any() else []
         return found + self.matching.by_reference(self.name, events, time)
 
     def on_time(self, time: int) -> Findings:
-        found = self._by_state(self.segments.take_columns_due(self.name, time), time, ends=False)
-        return found + self.reference.on_time(time)
+        return self._due(time) + self.reference.on_time(time)
+
+    def _due(self, time: int) -> Findings:
+        """Of the kernel's keys."""
+        return self._by_state(self.segments.take_columns_due(self.name, time), time, ends=False)
 
     def end(self, time: int) -> Findings:
         """Of the kernel's keys; the reference matcher ends with its network."""

@@ -84,6 +84,9 @@ class KernelRows:
         numbers = {test: i for i, test in enumerate(work.answered.tests)}
         self.bits = [numbers[test] for test in tests_of(planned.plan)]
         self.places = places_of(self.bits)
+        self.masks = [0] * self.layout.bit_columns  # the bits of this plan's tests in each column
+        for number in set(self.bits):
+            self.masks[number // BITS_A_COLUMN] |= 1 << (number % BITS_A_COLUMN)
         self.left = [compile_test(work.answered.left[number]) for number in self.bits]
 
     def narrowed(self, table: pa.Table, offsets: Table) -> tuple[pa.Table, Table]:
@@ -98,10 +101,15 @@ class KernelRows:
         kept = np.concatenate([[0], np.cumsum(wanted)])
         return table.filter(pa.array(wanted)).combine_chunks(), kept[offsets]
 
+    def may_want(self, present: list[int]) -> bool:
+        """Can any of some rows be this stream's, by the bits that any of them has?"""
+        if self.plan.sees_all_events or self.plan.closing_types:
+            return True
+        return any(mine & there for mine, there in zip(self.masks, present, strict=True))
+
     def _passing(self, table: pa.Table) -> Mask:
         wanted = np.zeros(table.num_rows, np.bool_)
-        for at, name in enumerate(self.layout.bit_names()):
-            mine = sum(1 << (n % BITS_A_COLUMN) for n in set(self.bits) if n // BITS_A_COLUMN == at)
+        for mine, name in zip(self.masks, self.layout.bit_names(), strict=True):
             if mine:
                 wanted |= (table[name].to_numpy() & mine) != 0
         return wanted
@@ -250,6 +258,11 @@ def why_not_compiled(
         except Unsupported as reason:
             reasons[planned.name] = reasons[planned.name] or str(reason)
     return reasons
+
+
+def present_bits(table: pa.Table, layout: Layout) -> list[int]:
+    """The bits that any row has, of each column."""
+    return [int(np.bitwise_or.reduce(table[name].to_numpy())) for name in layout.bit_names()]
 
 
 def times_of(table: pa.Table) -> Table:

@@ -178,6 +178,9 @@ class Segments:
     def has_columns(self, name: str) -> bool:
         return any(len(s.due(self.columns[name], None)) for s in self._all)
 
+    def has_columns_of(self, name: str, wanted: Digests) -> bool:
+        return any(len(s.held(self.columns[name], wanted)) for s in self._all)
+
     def digests_of(self, name: str, keys: list[str]) -> Digests:
         return self._digests([(name, key) for key in keys])
 
