@@ -1,7 +1,7 @@
 """The matchers of one bucket through the kernel: all keys that have something to do, in one call.
 
-A key the kernel gives up on, or that has a late event, is the reference matcher's as long as it has anything open; so is
-one that comes with only a few rows in all.
+A key the kernel gives up on, or that has a late event, is the reference matcher's as long as it has anything open; so
+is one that comes with only a few rows in all.
 """
 
 from __future__ import annotations
