@@ -23,6 +23,7 @@ demo: $(STAMP)  ## run the demonstration
 	@$(BIN)/cepheid demo
 
 test: check  ## the checks, then all tests but the long ones
+	@$(BIN)/python -m cepheid.engines.warm  # once, and not in every test process
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 check: $(STAMP)  ## ruff, formatting, types, import contract
