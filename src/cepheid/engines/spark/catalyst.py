@@ -30,10 +30,8 @@ from cepheid.engines.spark.catalyst_terms import (
 )
 from cepheid.errors import EvaluationError, PatternMistake
 from cepheid.matching.comparison import TESTS
-from cepheid.matching.evaluate import compile_value
-from cepheid.matching.moment import Moment
+from cepheid.matching.constants import constant, is_constant
 from cepheid.pattern.expr import (
-    MATCH_FUNCTIONS,
     Binary,
     Call,
     Case,
@@ -41,9 +39,7 @@ from cepheid.pattern.expr import (
     Field,
     In,
     IsNull,
-    Literal,
     Unary,
-    walk,
 )
 from cepheid.pattern.functions import check_literals, find_function
 
@@ -126,7 +122,7 @@ def _unknown() -> Term:
 
 
 def _term(expr: Expr, fields: pa.Schema) -> Term:
-    if _is_constant(expr):
+    if is_constant(expr):
         return of_value(_constant(expr))
     translate = _TRANSLATORS.get(type(expr))
     if translate is None:
@@ -136,20 +132,10 @@ def _term(expr: Expr, fields: pa.Schema) -> Term:
 
 # Constants are worked out here, by the evaluator itself.
 
-_CONSTANT_NODES = (Literal, Unary, Binary, In, IsNull, Case, Call)
-
-
-def _is_constant(expr: Expr) -> bool:
-    return all(isinstance(n, _CONSTANT_NODES) and not _of_match(n) for n in walk(expr))
-
-
-def _of_match(node: Expr) -> bool:
-    return isinstance(node, Call) and node.name in MATCH_FUNCTIONS
-
 
 def _constant(expr: Expr) -> Any:
     try:
-        return compile_value(expr)(Moment(None, {}))
+        return constant(expr)
     except (EvaluationError, PatternMistake):
         raise Stays from None
 
@@ -263,7 +249,7 @@ def _changes_case(expr: Expr) -> bool:
 def _operand(expr: Expr, others: Sequence[Term], fields: pa.Schema) -> Term:
     """What is tested for equality with others."""
     known = [other for other in others if other.kind != "null"]
-    if not _changes_case(expr) or _is_constant(expr):
+    if not _changes_case(expr) or is_constant(expr):
         return _term(expr, fields)
     assert isinstance(expr, Call)
     return without_case(expr.name, _term(expr.args[0], fields), known)

@@ -25,10 +25,8 @@ from cepheid.matching.compiled.arrow_terms import (
     of_value,
     one_kind,
 )
-from cepheid.matching.evaluate import compile_value
-from cepheid.matching.moment import Moment
+from cepheid.matching.constants import constant, is_constant
 from cepheid.pattern.expr import (
-    MATCH_FUNCTIONS,
     Binary,
     Call,
     Case,
@@ -36,9 +34,7 @@ from cepheid.pattern.expr import (
     Field,
     In,
     IsNull,
-    Literal,
     Unary,
-    walk,
 )
 from cepheid.pattern.functions import check_literals, find_function
 
@@ -50,7 +46,6 @@ _COMPARE = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
-_CONSTANT_NODES = (Literal, Unary, Binary, In, IsNull, Case, Call)
 
 
 def condition(expr: Expr, fields: Fields) -> Any:
@@ -76,7 +71,7 @@ def _condition(expr: Expr, fields: Fields) -> Any:
 
 
 def _term(expr: Expr, fields: Fields) -> Term:
-    if _is_constant(expr):
+    if is_constant(expr):
         return of_value(_constant(expr))
     translate = _TRANSLATORS.get(type(expr))
     if translate is None:
@@ -90,17 +85,9 @@ def _term(expr: Expr, fields: Fields) -> Term:
 # Constants are worked out by the evaluator itself.
 
 
-def _is_constant(expr: Expr) -> bool:
-    return all(isinstance(n, _CONSTANT_NODES) and not _of_match(n) for n in walk(expr))
-
-
-def _of_match(node: Expr) -> bool:
-    return isinstance(node, Call) and node.name in MATCH_FUNCTIONS
-
-
 def _constant(expr: Expr) -> Any:
     try:
-        return compile_value(expr)(Moment(None, {}))
+        return constant(expr)
     except (EvaluationError, PatternMistake):
         raise Stays from None
 

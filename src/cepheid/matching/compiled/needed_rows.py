@@ -58,11 +58,6 @@ def needed_by(plan: Plan) -> Needed:
     )
 
 
-def sees_more_than_passes(plan: Plan) -> bool:
-    """Does the plan look at rows that pass none of its tests?"""
-    return plan.sees_all_events or bool(plan.closing_types)
-
-
 def _plain_chain(plan: Plan) -> list[int] | None:
     """The positions of a plain sequence under `stam`; None if the plan is anything else."""
     pattern, automaton = plan.pattern, plan.automaton
