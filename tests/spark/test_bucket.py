@@ -32,7 +32,7 @@ from cepheid.matching.keys import lookup_key
 from cepheid.matching.moment import Moment
 from cepheid.matching.values import dump, load
 from cepheid.pattern.event import Event
-from cepheid.pattern.expr import Field, walk
+from cepheid.pattern.expr import Expr, Field, walk
 from cepheid.pattern.model import Emission
 from cepheid.pattern.times import from_microseconds
 from cepheid.plan.event_tests import Answered, distinct_tests
@@ -197,6 +197,14 @@ _KINDS = {
 }
 
 
+def _shared(key: Expr, fields: list[str]) -> str | None:
+    """The field that is a part of the key as it is."""
+    if not isinstance(key, Field) or key.path[0] not in fields:
+        return None
+    kind = _KINDS[key.path[0]]
+    return key.path[0] if pa.types.is_integer(kind) or pa.types.is_string(kind) else None
+
+
 def prepared(program: Program, lateness: Lateness, order: tuple[str, ...] = ()) -> Prepared:
     plans = [s.plan for s in program]
     tests = distinct_tests(plans)
@@ -205,7 +213,12 @@ def prepared(program: Program, lateness: Lateness, order: tuple[str, ...] = ()) 
     letters = lateness.policy is TooLatePolicy.DEAD_LETTER
     fields = [n for n in _KINDS if letters or any(own is None or n in own for own in needed)]
     layout = Layout(
-        Columns(order=order), len(unit.key), -(-len(tests) // BITS_A_COLUMN), tuple(fields), with_time=True
+        Columns(order=order),
+        len(unit.key),
+        -(-len(tests) // BITS_A_COLUMN),
+        tuple(fields),
+        with_time=True,
+        key_fields=tuple(_shared(e, fields) for e in unit.key),
     )
     kinds = [("dead_letter", "")] + [(k, s.name) for s in program for k in ("match", "timeout", "pending")]
     answer = Answer(tuple(Payload(kind, name, ()) for kind, name in kinds))

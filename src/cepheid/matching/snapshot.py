@@ -134,7 +134,7 @@ def kept_table(rows: Iterable[Kept]) -> bytes:
 
 
 def read_kept(body: bytes) -> list[Kept]:
-    table = pa.ipc.open_stream(body).read_all()
+    table = from_ipc(body)
     return [Kept(*row) for row in zip(*(c.to_pylist() for c in table.columns), strict=True)]
 
 
@@ -148,7 +148,7 @@ def pack_sections(sections: dict[str, bytes], fingerprint: str) -> bytes:
 
 def unpack_sections(state: bytes, fingerprint: str) -> dict[str, bytes]:
     try:
-        table = pa.ipc.open_stream(state).read_all()
+        table = from_ipc(state)
     except (pa.ArrowInvalid, OSError) as problem:
         raise SnapshotMistake("this is not a snapshot, or it is damaged", hint=str(problem)) from None
     meta = table.schema.metadata or {}
@@ -166,9 +166,14 @@ def unpack_sections(state: bytes, fingerprint: str) -> dict[str, bytes]:
     return dict(zip(table["section"].to_pylist(), table["body"].to_pylist(), strict=True))
 
 
+def from_ipc(body: bytes) -> pa.Table:
+    return pa.ipc.open_stream(body, options=pa.ipc.IpcReadOptions(use_threads=False)).read_all()
+
+
 def ipc(table: pa.Table, *, compressed: bool = False) -> bytes:
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None)
+    # Without threads: small pieces cost more to hand over than to compress.
+    options = pa.ipc.IpcWriteOptions(compression="lz4" if compressed else None, use_threads=False)
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     result: bytes = sink.getvalue().to_pybytes()

@@ -24,11 +24,11 @@ from cepheid.engines.spark.segments import Segments, Writes
 from cepheid.engines.spark.waiting import Waiting
 from cepheid.engines.spark.work import StreamWork
 from cepheid.errors import SnapshotMistake
-from cepheid.matching.snapshot import ipc
+from cepheid.matching.snapshot import from_ipc, ipc
 from cepheid.matching.values import dump, load
 from cepheid.pattern.times import from_microseconds
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 
 
 class Store(Protocol):
@@ -79,7 +79,7 @@ class Bucket:
     def fresh(cls, work: StreamWork, number: int) -> Bucket:
         segments = Segments(s.name for s in work.work.program)
         waiting = Waiting.of(work.work.layout, work.lateness, work.limits())
-        return cls(work, number, _matching(work, segments), waiting, segments)
+        return cls(work, number, _matching(work, number, segments), waiting, segments)
 
     # What happens.
 
@@ -208,7 +208,7 @@ class Bucket:
         bucket.segments.load(store.indexes())
         bucket.matching.network.derived_seq = head["derived"]
         bucket.token, bucket.sequence, bucket.last_time = head["token"], head["sequence"], head["last_time"]
-        waiting = {n: pa.ipc.open_stream(body).read_all() for n, body in sorted(store.waiting())}
+        waiting = {n: from_ipc(body) for n, body in sorted(store.waiting())}
         bucket.blobs = {number: pc.max(rows[TIME]).as_py() for number, rows in waiting.items()}
         bucket.waiting.wait_again(list(waiting.values()), head["watermark"], head["frontier"])
         bucket.counts.rebuilt = True
@@ -231,14 +231,14 @@ class Bucket:
         }
 
 
-def _matching(work: StreamWork, segments: Segments) -> ByReference:
+def _matching(work: StreamWork, number: int, segments: Segments) -> ByReference:
     """Through the kernel, where it takes any stream of the unit."""
     if not streams_for_kernel(work.work):
         return ByReference(work.work, segments)
     # Only where it is used: it loads numba.
     from cepheid.engines.spark.bucket_columns import ByKernel
 
-    return ByKernel(work.work, segments, (work.identity, work.program_text, work.work.layout))
+    return ByKernel(work.work, segments, (work.identity, work.program_text, work.work.layout), number)
 
 
 def read_head(text: str, work: StreamWork) -> dict[str, Any]:

@@ -41,15 +41,17 @@ from cepheid.plan.plan import Plan
 
 _MANY = 1000  # rows: for so many the compilation is worth waiting for
 _FEW = 16  # rows of a stream: the reference matcher is done with them before the kernel has begun
-# What can be compiled once is, for all buckets of a query that this worker has.
+# What can be compiled once is, for all buckets of a query that this worker has; keys are known by bucket.
 _COMPILED: dict[tuple[Any, ...], KernelRows | None] = {}
 _READERS: dict[tuple[Any, ...], KeyReader] = {}
 
 
 class ByKernel(ByReference):
-    def __init__(self, work: Work, segments: Segments, identity: tuple[Hashable, ...]) -> None:
+    def __init__(
+        self, work: Work, segments: Segments, identity: tuple[Hashable, ...], bucket: int
+    ) -> None:
         super().__init__(work, segments)
-        self.identity = identity
+        self.identity, self.bucket = identity, bucket
         mine = streams_for_kernel(work)
         self.streams = [StreamColumns(self, work.program[name]) for name in mine]
         self.others = [s.name for s in work.program if s.name not in mine]
@@ -58,7 +60,7 @@ class ByKernel(ByReference):
 
     def reader(self, plan: Plan) -> KeyReader:
         """Streams of a unit have one key, but may take values for equal differently."""
-        place = (self.identity, plan.key, plan.inferred_key)
+        place = (self.identity, self.bucket, plan.key, plan.inferred_key)
         if place not in _READERS:
             _READERS[place] = KeyReader(plan, self.work.layout)
         return _READERS[place]

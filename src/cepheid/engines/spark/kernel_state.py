@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cepheid.engines.spark.reading import one_array
 from cepheid.engines.spark.segment import ROWS
 from cepheid.matching.compiled.compiled_plan import Answers
 from cepheid.matching.compiled.kernel.entrance import V_ROWS, V_WORDS
@@ -39,11 +40,11 @@ def no_state(keys: int, schema: pa.Schema) -> KernelState:
 
 def read_state(rows: pa.Table, which: Table, keys: int) -> KernelState:
     """The state in some rows of segments; `which` of all keys each belongs to, in ascending order."""
-    bodies = _one(rows[WORDS])
+    bodies = one_array(rows[WORDS])
     packed = np.frombuffer(bodies.buffers()[2] or b"", np.uint8)
     starts = np.frombuffer(bodies.buffers()[1], np.int32, len(bodies) + 1, bodies.offset * 4)
     words = unpack(packed, starts.astype(np.int64))
-    events = _one(rows[EVENTS])
+    events = one_array(rows[EVENTS])
     flat = events.flatten()
     table = pa.table(flat.flatten(), [f.name for f in flat.type])
     return KernelState(
@@ -65,7 +66,7 @@ def written_state(answers: Answers, table: pa.Table, gone: npt.NDArray[np.bool_]
     """The rows of a segment for all keys of an answer; those that are gone have null."""
     packed = pack(answers.saved_words, answers.saved[:, V_WORDS])
     kept = table.take(answers.saved_rows).combine_chunks()
-    columns = [_one(column) for column in kept.columns]
+    columns = [one_array(column) for column in kept.columns]
     struct = pa.StructArray.from_arrays(columns, kept.column_names)
     nulls = pa.array(gone)
     events = pa.ListArray.from_arrays(pa.array(answers.saved[:, V_ROWS].astype(np.int32)), struct, mask=nulls)
@@ -81,9 +82,3 @@ def written_state(answers: Answers, table: pa.Table, gone: npt.NDArray[np.bool_]
     nothing = [pa.nulls(len(gone), field.type) for field in ROWS]
     return pa.table([*nothing, words, events], [*ROWS.names, WORDS, EVENTS])
 
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    found = column.combine_chunks()
-    if isinstance(found, pa.ChunkedArray):
-        found = found.chunk(0) if found.num_chunks == 1 else pa.concat_arrays(found.chunks)
-    return found

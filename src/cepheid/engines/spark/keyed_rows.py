@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from cepheid.engines.local.events import plain
 from cepheid.engines.spark.layout import Layout
-from cepheid.engines.spark.reading import events_of
+from cepheid.engines.spark.reading import events_of, one_array
 from cepheid.engines.spark.segment import DIGEST, Digests, Mask, Numbers, key_digest
 from cepheid.engines.spark.total_order import places
 from cepheid.matching.evaluate import compile_value
@@ -24,6 +25,7 @@ from cepheid.pattern.values import clean
 from cepheid.plan.plan import Plan
 
 _REMEMBERED = 1 << 18  # keys
+_WORTH_KNOWING = 1 << 15  # keys of a bucket: to look rows up among many more takes longer than to name them again
 
 
 class KeyedRows(NamedTuple):
@@ -50,12 +52,14 @@ class KeyedRows(NamedTuple):
 
 
 class KeyReader:
-    """Finds the keys of rows. What a key is called is worked out once for each; the digests are remembered."""
+    """Finds the keys of the rows of one bucket. What a key is called is worked out once; the digests are remembered."""
 
     def __init__(self, plan: Plan, layout: Layout) -> None:
         self.plan, self.layout = plan, layout
         self.key_of = [compile_value(e) for e in plan.key]
         self.known: dict[Any, bytes] = {}
+        one_plain_column = len(layout.key_fields) == 1 and layout.key_fields[0] is not None
+        self.plain = KnownKeys(self._plain_digest) if one_plain_column else None
         columns = dict(zip(layout.fields, layout.field_names(), strict=True))
         fields = [e.path[0] for e in plan.key if isinstance(e, Field) and len(e.path) == 1]
         plain_fields = (
@@ -66,14 +70,23 @@ class KeyReader:
     def keyed(self, rows: pa.Table) -> KeyedRows:
         if not rows.num_rows:
             return KeyedRows(rows, np.array([], DIGEST), np.zeros(1, np.int64))
-        numbers, firsts = _numbered(rows, self.layout)
-        # Two values may be one key: what is the same digest is the same key.
-        digests, number_of = np.unique(self._digests(rows.take(firsts)), return_inverse=True)
-        numbers = number_of[numbers]
+        digests, numbers = self._found(rows)
         order = places(rows, self.layout)
         order = order[np.argsort(_narrow(numbers[order], len(digests)), kind="stable")]
         counts = np.bincount(numbers, minlength=len(digests))
-        return KeyedRows(rows.take(order).combine_chunks(), digests, np.concatenate([[0], np.cumsum(counts)]))
+        busy = counts > 0
+        offsets = np.concatenate([[0], np.cumsum(counts[busy])])
+        return KeyedRows(rows.take(order).combine_chunks(), digests[busy], offsets)
+
+    def _found(self, rows: pa.Table) -> tuple[Digests, Numbers]:
+        """Keys in the order of their digests, and which of them each row has."""
+        if self.plain is not None:
+            (name,) = self.layout.key_names()
+            return self.plain.found(one_array(rows[name]))
+        numbers, firsts = _numbered(rows, self.layout)
+        # Two values may be one key: what is the same digest is the same key.
+        digests, number_of = np.unique(self._digests(rows.take(firsts)), return_inverse=True)
+        return digests, number_of[numbers]
 
     def digest(self, event: Event) -> Digests:
         """Of the key of one event."""
@@ -100,6 +113,9 @@ class KeyReader:
         found = self.known[raw] = self._digest(tuple(clean(plain(v)) for v in own))
         return found
 
+    def _plain_digest(self, value: Any) -> bytes:
+        return self._digest((clean(value),))
+
     def _digest(self, values: tuple[Any, ...]) -> bytes:
         if len(values) == 1 and type(values[0]) is str:  # by far the most; the same text, sooner
             return key_digest(f'{{"$t":[{encode_basestring(values[0])}]}}')
@@ -108,6 +124,32 @@ class KeyReader:
     def _values(self, event: Event) -> tuple[Any, ...]:
         moment = Moment(event, {})
         return tuple(value(moment) for value in self.key_of)
+
+
+class KnownKeys:
+    """Keys that are one text or one integer: those that came before, in the order of their digests."""
+
+    def __init__(self, digest_of: Callable[[Any], bytes]) -> None:
+        self.digest_of = digest_of
+        self.values: pa.Array | None = None
+        self.digests: Digests = np.array([], DIGEST)
+
+    def found(self, column: pa.Array) -> tuple[Digests, Numbers]:
+        """All known keys, and which of them each value of a column is."""
+        if self.values is None or len(self.values) > max(_WORTH_KNOWING, 4 * len(column)):
+            self.values, self.digests = column.slice(0, 0), np.array([], DIGEST)
+        places = pc.index_in(column, self.values)
+        if places.null_count:
+            self._learn(pc.unique(column.filter(pc.is_null(places))))
+            places = pc.index_in(column, self.values)
+        return self.digests, places.to_numpy().astype(np.int64)
+
+    def _learn(self, values: pa.Array) -> None:
+        own = np.array([self.digest_of(value) for value in values.to_pylist()], DIGEST)
+        digests = np.concatenate([self.digests, own])
+        order = np.argsort(digests)
+        self.digests = digests[order]
+        self.values = pa.concat_arrays([self.values, values]).take(pa.array(order))
 
 
 def _numbered(rows: pa.Table, layout: Layout) -> tuple[Numbers, Numbers]:

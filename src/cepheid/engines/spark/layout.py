@@ -25,9 +25,13 @@ class Layout:
     has_letter: bool = False
     # Are the key columns equal where the keys are, and only there? Otherwise the matcher tells finer keys apart.
     exact_key: bool = True
+    # For each part of the key the field that it is, which then travels once; None: it has a column of its own.
+    key_fields: tuple[str | None, ...] = ()
 
     def key_names(self) -> list[str]:
-        return [f"_k{i}" for i in range(self.keys)]
+        fields = dict(zip(self.fields, self.field_names(), strict=True))
+        shared = self.key_fields or (None,) * self.keys
+        return [f"_k{i}" if name is None else fields[name] for i, name in enumerate(shared)]
 
     def bit_names(self) -> list[str]:
         return [f"_b{i}" for i in range(self.bit_columns)]

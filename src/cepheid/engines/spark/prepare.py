@@ -51,19 +51,21 @@ def split(unit: Unit, given: Input, *, whole_rows: bool = False, earlier: Sequen
     see to the dead letters of the rows they want."""
     plans = [s.plan for s in unit.program]
     tests = distinct_tests(plans)
-    fields = _as_events_have_them(given)
-    translated = tuple(to_test(test.alpha, fields) for test in tests)
+    schema = _as_events_have_them(given)
+    translated = tuple(to_test(test.alpha, schema) for test in tests)
     answered = Answered(tests, tuple(t.left for t in translated))
     names = _fields(plans, given, whole_rows)
+    fields = tuple(n for n in names if n not in given.columns.times())
     layout = Layout(
         given.columns,
         len(unit.key),
         -(-len(tests) // BITS_A_COLUMN),
-        tuple(n for n in names if n not in given.columns.times()),
+        fields,
         given.columns.time in names,
         has_now=not given.streaming and _needs_now(unit),
         has_letter=given.streaming and whole_rows and bool(earlier),
         exact_key=not _python_keys(unit, given),
+        key_fields=tuple(_key_field(e, given, fields) for e in unit.key),
     )
     others = distinct_tests(s.plan for other in earlier for s in other.program)
     all_rows = any(p.sees_all_events for p in plans)
@@ -81,7 +83,11 @@ def prepared(df: DataFrame, work: Split, now: int | None = None, end_type: str |
     df = python_columns.added(df, work.given, _python_keys(work.unit, work.given))
     bits = bit_columns(work)
     columns = [column.alias(name) for name, column in zip(work.layout.bit_names(), bits, strict=True)]
-    columns += [_key_column(df, work, i).alias(name) for i, name in enumerate(work.layout.key_names())]
+    columns += [
+        _key_column(df, work, i).alias(name)
+        for i, name in enumerate(work.layout.key_names())
+        if work.layout.key_fields[i] is None
+    ]
     columns += [_instant(work.given, work.given.columns.time).alias(TIME)]
     if work.given.typed:
         columns.append(_named(work.given.columns.type).cast("string").alias(TYPE))
@@ -250,6 +256,15 @@ def _key_column(df: DataFrame, work: Split, number: int) -> Column:
     if column is None:
         return F.col(python_columns.key_name(number))
     return column
+
+
+def _key_field(expr: Expr, given: Input, fields: Sequence[str]) -> str | None:
+    """The field that a part of the key is, if its column tells keys apart as it is."""
+    if not isinstance(expr, Field) or len(expr.path) != 1 or expr.path[0] not in fields:
+        return None
+    kind = _kind_at(given.arrow, expr.path)
+    plain = kind is not None and (pa.types.is_string(kind) or pa.types.is_integer(kind))
+    return expr.path[0] if plain else None
 
 
 def _catalyst_key(expr: Expr, given: Input) -> Column | None:

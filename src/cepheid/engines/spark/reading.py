@@ -52,6 +52,13 @@ def one_batch(table: pa.Table) -> pa.RecordBatch:
     return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=table.schema)
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    found = column.combine_chunks()
+    if isinstance(found, pa.ChunkedArray):
+        found = found.chunk(0) if found.num_chunks == 1 else pa.concat_arrays(found.chunks)
+    return found
+
+
 def refuse_nulls(batch: pa.RecordBatch, layout: Layout) -> None:
     """The reader says what is wrong with a row without a time or a type."""
     bad = batch.column(TIME).null_count

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cepheid.matching.snapshot import Kept, ipc
+from cepheid.matching.snapshot import Kept, from_ipc, ipc
 
 BLOCK = 4096  # rows: each block is a call to Spark's store
 NEVER = 2**63 - 1
@@ -100,7 +100,7 @@ class Index:
 
     @classmethod
     def unpacked(cls, body: bytes) -> Index:
-        table = pa.ipc.open_stream(body).read_all().combine_chunks()
+        table = from_ipc(body).combine_chunks()
         lanes = table["digest"].chunk(0) if len(table) else pa.array([], pa.binary(_WIDTH))
         raw = lanes.buffers()[1]
         at = lanes.offset * _WIDTH
@@ -147,7 +147,7 @@ class Segment:
 
     def block(self, at: int, read: ReadBlock) -> pa.Table:
         if at not in self.blocks:
-            self.blocks[at] = pa.ipc.open_stream(read(self.number, at)).read_all()
+            self.blocks[at] = from_ipc(read(self.number, at))
         return self.blocks[at]
 
     def rows(self, which: Numbers, read: ReadBlock) -> pa.Table:

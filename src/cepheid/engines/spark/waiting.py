@@ -62,8 +62,7 @@ class Waiting:
         if self.rows is None or self.watermark is None:
             return None
         passed: Mask = self.rows[TIME].to_numpy() < self.watermark
-        released = self.rows.filter(pa.array(passed))
-        self.rows = self.rows.filter(pa.array(~passed))
+        released, self.rows = _where(self.rows, passed), _where(self.rows, ~passed)
         return released
 
     def arrive(self, rows: pa.Table) -> Iterator[Arrived]:
@@ -76,7 +75,7 @@ class Waiting:
             (event,) = events_of(rows.slice(number, 1), self.layout)
             yield Arrived(number, event, self.arrivals.feed(event))
         self.arrivals.seen += int(on_time.sum())
-        self._wait(rows.filter(pa.array(on_time)))
+        self._wait(_where(rows, on_time))
 
     def _on_time(self, rows: pa.Table) -> Mask:
         if self.watermark is None:
@@ -128,7 +127,7 @@ class Waiting:
             time, order, seq = frontier
             left_early = Event("", time, {}, tuple(order), seq)
         self.arrivals.wait([], watermark, left_early)
-        waiting = [table.filter(pa.array(self._still_waits(table))) for table in tables]
+        waiting = [_where(table, self._still_waits(table)) for table in tables]
         self.rows = pa.concat_tables(waiting) if waiting else None
 
     def _still_waits(self, rows: pa.Table) -> Mask:
@@ -138,6 +137,10 @@ class Waiting:
             return waits
         places = [event.place_in_order() for event in events_of(rows, self.layout)]
         return waits & np.array([place > frontier.place_in_order() for place in places], np.bool_)
+
+
+def _where(rows: pa.Table, wanted: Mask) -> pa.Table:
+    return rows if wanted.all() else rows.filter(pa.array(wanted)) if wanted.any() else rows.slice(0, 0)
 
 
 def _those(rows: pa.Table, events: list[Event]) -> pa.Table:
