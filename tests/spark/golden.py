@@ -53,9 +53,8 @@ def by_spark(spark: Any, bundle: Bundle) -> Rows:
 
 def collected(answer: Any, table: Any) -> Rows:
     rows: Rows = defaultdict(list)
-    places = {(p.kind, p.stream): f"_p{i}" for i, p in enumerate(answer.payloads)}
-    for row in table.to_pylist():
-        rows[row["kind"], row["stream"]].append(row[places[row["kind"], row["stream"]]])
+    for kind, stream, row in answer.findings(table):
+        rows[kind, stream].append(row)
     return rows
 
 

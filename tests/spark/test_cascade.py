@@ -125,9 +125,8 @@ def in_spark(job: SparkJob) -> dict[str, list[dict[str, Any]]]:
     names = [s.name for s in job.program.declarations.streams]
     answer = job.answer(names, ["match"])
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
-    places = {p.stream: f"_p{i}" for i, p in enumerate(answer.payloads)}
-    for row in job.table(answer).toArrow().to_pylist():
-        found[row["stream"]].append(row[places[row["stream"]]])
+    for _, stream, row in answer.findings(job.table(answer).toArrow()):
+        found[stream].append(row)
     return found
 
 

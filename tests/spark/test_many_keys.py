@@ -113,12 +113,13 @@ def test_matches_as_columns_are_the_rows() -> None:
         rows = bounded(program)
         work = replace(rows.work.work, answer=answer)
         batch = in_rows(rows, filled(given_events))
-        wanted = answer.batch(played(KeyByKey(work), batch, []))
+        wanted = answer.batches(played(KeyByKey(work), batch, []))
         if batch.num_rows:
             matcher = ManyKeys(work, batch.schema)
             assert not played(matcher, batch, [])
-            found = [row for columns in matcher.take_batches() for row in columns.to_pylist()]
-            assert sorted(found, key=repr) == sorted(wanted.to_pylist(), key=repr)
+            found = [row for columns in matcher.take_batches() for row in answer.findings(columns)]
+            expected = [row for columns in wanted for row in answer.findings(columns)]
+            assert sorted(found, key=repr) == sorted(expected, key=repr)
 
     run()
 

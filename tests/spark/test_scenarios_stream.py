@@ -17,7 +17,7 @@ from streaming import read_stream, run_to_end, write_batches
 
 from cepheid.engines.options import make_options
 from cepheid.engines.spark.evidence import evidence_payload, found_by
-from cepheid.engines.spark.output import Answer
+from cepheid.engines.spark.output import Answer, each_finding
 from cepheid.engines.spark.run import SparkJob, plan_job
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
@@ -68,8 +68,8 @@ def texts(job: SparkJob, streams: list[str]) -> Any:
     from pyspark.sql import functions as F
 
     answer = Answer(tuple(evidence_payload(name, whole=True) for name in streams))
-    bodies = [F.col(f"_p{i}").getField("text") for i in range(len(streams))]
-    return job.table(answer).select("stream", F.coalesce(*bodies).alias("text"))
+    body = F.coalesce(*(F.col(f"_p{i}") for i in range(len(streams))))
+    return each_finding(job.table(answer), body, ["at", "text"], beside=["stream"]).drop("at")
 
 
 def read_texts(table: pa.Table) -> Rows:

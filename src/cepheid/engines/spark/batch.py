@@ -54,13 +54,13 @@ def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
                 waiting += matcher.feed(batch)
                 yield from matcher.take_batches()
             if len(waiting) >= _ROWS_OUT:
-                yield work.answer.batch(waiting)
+                yield from work.answer.batches(waiting)
                 waiting = []
         for matcher in matchers:
             waiting += matcher.end()
             yield from matcher.take_batches()
         if waiting:
-            yield work.answer.batch(waiting)
+            yield from work.answer.batches(waiting)
 
     return run
 

@@ -18,6 +18,7 @@ from cepheid.engines.session import Found
 from cepheid.engines.spark.bucket_matching import ByReference
 from cepheid.engines.spark.kernel_choice import streams_for_kernel
 from cepheid.engines.spark.layout import LETTER, SEQUENCE, TIME
+from cepheid.engines.spark.output import COUNT
 from cepheid.engines.spark.reading import one_batch, refuse_nulls
 from cepheid.engines.spark.segment import NEVER
 from cepheid.engines.spark.segments import Segments, Writes
@@ -98,7 +99,7 @@ class Bucket:
             found += self._finish(end, store)
         self.batches = self.matching.take_batches()
         self.counts.matches = sum(item.kind == "match" for item in found)
-        self.counts.matches += sum(batch.num_rows for batch in self.batches)
+        self.counts.matches += sum(batch.column(COUNT)[0].as_py() for batch in self.batches)
         self._keep(store)
         return found
 

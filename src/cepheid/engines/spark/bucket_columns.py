@@ -47,9 +47,7 @@ _READERS: dict[tuple[Any, ...], KeyReader] = {}
 
 
 class ByKernel(ByReference):
-    def __init__(
-        self, work: Work, segments: Segments, identity: tuple[Hashable, ...], bucket: int
-    ) -> None:
+    def __init__(self, work: Work, segments: Segments, identity: tuple[Hashable, ...], bucket: int) -> None:
         super().__init__(work, segments)
         self.identity, self.bucket = identity, bucket
         mine = streams_for_kernel(work)
@@ -203,8 +201,8 @@ class StreamColumns:
         keys[:, K_ROWS] = keyed.offsets + kept
         keys[:, K_WORDS], keys[:, K_EVENTS] = state.word_offsets, state.event_offsets
         answers = rows.kernel.match(rows.events(table), Keys(keys, state.words), time, ends)
-        found, batch = rows.found(table, answers)
-        self.matching.batches += [batch] if batch is not None else []
+        found, batches = rows.found(table, answers)
+        self.matching.batches += batches
         left = np.zeros(len(digests), np.bool_)
         left[answers.left] = True
         if not ends:

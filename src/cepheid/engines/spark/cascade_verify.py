@@ -30,10 +30,10 @@ def verifying(cascade: Cascade, work: Work) -> Callable[[Iterator[pa.RecordBatch
             for chain in zip(*events, strict=True):
                 waiting += _matches(chain, work)
                 if len(waiting) >= _ROWS_OUT:
-                    yield work.answer.batch(waiting)
+                    yield from work.answer.batches(waiting)
                     waiting = []
         if waiting:
-            yield work.answer.batch(waiting)
+            yield from work.answer.batches(waiting)
 
     return run
 

@@ -9,7 +9,7 @@ from cepheid.engines.session import Found
 from cepheid.engines.spark.cascade import apart, why_not
 from cepheid.engines.spark.evidence import evidence_payload, found_by
 from cepheid.engines.spark.failures import in_our_words
-from cepheid.engines.spark.output import KIND, STREAM, Answer
+from cepheid.engines.spark.output import COUNT, KIND, STREAM, Answer, each_finding
 from cepheid.engines.spark.run import SparkJob, one_partition
 from cepheid.engines.spark.units import units_of
 from cepheid.errors import InputMistake
@@ -30,9 +30,7 @@ def collected(job: SparkJob, streams: Sequence[str], whole: bool = False) -> Ite
 
     answer = Answer(tuple(evidence_payload(name, whole) for name in streams))
     body = F.coalesce(*(F.col(f"_p{i}") for i in range(len(streams))))
-    rows = job.table(answer).select(
-        F.col(STREAM), body.getField("at").alias("at"), body.getField("text").alias("text")
-    )
+    rows = each_finding(job.table(answer), body, ["at", "text"], beside=[STREAM])
     # Not orderBy: it would look at all rows once before, to find its ranges, and so match twice.
     ordered = rows.repartition(1).sortWithinPartitions(F.col("at").asc_nulls_last(), STREAM, "text")
     some: list[Found] = []
@@ -57,7 +55,7 @@ def written(
     table = job.table(answer).persist()
     try:
         with in_our_words():
-            found = table.groupBy(KIND, STREAM).count().collect()
+            found = table.groupBy(KIND, STREAM).sum(COUNT).collect()
             for kind, stream, place in targets:
                 rows = answer.part(table, kind, stream)
                 rows = rows if limit is None or kind != "match" else rows.limit(limit)

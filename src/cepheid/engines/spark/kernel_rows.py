@@ -185,13 +185,13 @@ class KernelRows:
         found[where] = [left(Moment(event, {})) for event in events]
         return found
 
-    def found(self, table: pa.Table, answers: Answers) -> tuple[Findings, pa.RecordBatch | None]:
+    def found(self, table: pa.Table, answers: Answers) -> tuple[Findings, list[pa.RecordBatch]]:
         """Matches as columns where `.emit` can be read off the events, all else as objects."""
         matches = np.flatnonzero(answers.rows[:, OUT_KIND] == MATCH)
         fields = self.fields(table)
         kinds = self._kinds_of_columns()
         if not len(matches) or kinds is None or not self._in_columns(fields):
-            return self._as_objects(table, answers), None
+            return self._as_objects(table, answers), []
         others = replace(answers, rows=answers.rows[answers.rows[:, OUT_KIND] != MATCH])
         columns = MatchColumns(self.plan, answers, matches, fields, times_of(table), self._words(table))
         outputs = {o.name: o.expr for o in self.planned.stream.outputs or ()}

@@ -81,4 +81,3 @@ def written_state(answers: Answers, table: pa.Table, gone: npt.NDArray[np.bool_]
     )
     nothing = [pa.nulls(len(gone), field.type) for field in ROWS]
     return pa.table([*nothing, words, events], [*ROWS.names, WORDS, EVENTS])
-

@@ -25,7 +25,9 @@ from cepheid.pattern.values import clean
 from cepheid.plan.plan import Plan
 
 _REMEMBERED = 1 << 18  # keys
-_WORTH_KNOWING = 1 << 15  # keys of a bucket: to look rows up among many more takes longer than to name them again
+_WORTH_KNOWING = (
+    1 << 15
+)  # keys of a bucket: to look rows up among many more takes longer than to name them again
 
 
 class KeyedRows(NamedTuple):

@@ -106,8 +106,8 @@ class StreamKernel:
         return found
 
     def _found(self, table: pa.Table, answers: Answers) -> Findings:
-        found, batch = self.rows.found(table, answers)
-        self.batches += [batch] if batch is not None else []
+        found, batches = self.rows.found(table, answers)
+        self.batches += batches
         return found
 
     def _values_at(self, table: pa.Table, row: int) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cepheid.engines.spark.output import KIND, STREAM, Answer
+from cepheid.engines.spark.output import COUNT, KIND, STREAM, Answer
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -31,9 +31,11 @@ def observed(table: DataFrame, answer: Answer) -> DataFrame:
 
     number = next(i for i, p in enumerate(answer.payloads) if p.kind == "metrics")
     row = F.col(f"_p{number}")
-    sums = [F.coalesce(F.sum(row.getField(name)), F.lit(0)).alias(name) for name in SUMS]
-    rebuilt = F.coalesce(F.sum(row.getField("rebuilt").cast("int")), F.lit(0)).alias("rebuilt")
-    return table.observe(OBSERVED, *sums, rebuilt, *_counts(answer), _buckets(row))
+    names = [name for name, _ in answer.payloads[number].columns]
+    fields = {name: row.getField(f"c{i}").getItem(0) for i, name in enumerate(names)}  # one bucket a row
+    sums = [F.coalesce(F.sum(fields[name]), F.lit(0)).alias(name) for name in SUMS]
+    rebuilt = F.coalesce(F.sum(fields["rebuilt"].cast("int")), F.lit(0)).alias("rebuilt")
+    return table.observe(OBSERVED, *sums, rebuilt, *_counts(answer), _buckets(fields))
 
 
 def _counts(answer: Answer) -> list[Column]:
@@ -53,14 +55,14 @@ def _counts(answer: Answer) -> list[Column]:
 def _count(condition: Column) -> Column:
     from pyspark.sql import functions as F
 
-    return F.count(F.when(condition, F.lit(1)))
+    return F.coalesce(F.sum(F.when(condition, F.col(COUNT))), F.lit(0))
 
 
-def _buckets(row: Column) -> Column:
+def _buckets(fields: Mapping[str, Column]) -> Column:
     """As text, because listeners over Connect are given flat rows only."""
     from pyspark.sql import functions as F
 
-    parts = [row.getField(name).cast("string") for name in ("bucket", "keys", "waiting")]
+    parts = [fields[name].cast("string") for name in ("bucket", "keys", "waiting")]
     one = F.when(F.col(KIND) == "metrics", F.concat_ws(":", *parts))
     return F.array_join(F.collect_list(one), " ").alias("buckets")
 

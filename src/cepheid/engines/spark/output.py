@@ -1,10 +1,15 @@
-"""What was found, as rows of Spark: one table that holds every kind of finding, each in a column of its own."""
+"""What was found, as a table of Spark that holds every kind of finding.
+
+A row holds many findings of one kind and stream, as an array for each of their columns: Python hands Spark a few rows
+and not many, and Spark takes them apart where they are wanted (`Answer.part`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,10 +24,12 @@ from cepheid.errors import InputMistake, PatternMistake
 from cepheid.pattern.types import DECIMAL, NULL, UNKNOWN, Type
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-KIND, STREAM = "kind", "stream"
+KIND, STREAM, COUNT = "kind", "stream", "count"
+_AT_ONCE = 1 << 16  # findings of one row
+_PLAIN = (pa.types.is_integer, pa.types.is_floating, pa.types.is_timestamp)  # numpy has them as they are
 # Payloads of everything found in a stream, as text (`evidence.py`): with the fields of events that the query reads,
 # or with all of them.
 EVIDENCE, WHOLE_EVIDENCE = "evidence", "whole_evidence"
@@ -39,7 +46,8 @@ class Payload:
     columns: tuple[tuple[str, pa.DataType], ...]
 
     def struct(self) -> pa.DataType:
-        return pa.struct([pa.field(name, kind) for name, kind in self.columns])
+        """Of arrays, with names of our own: the user's may be any."""
+        return pa.struct([pa.field(f"c{i}", pa.list_(kind)) for i, (_, kind) in enumerate(self.columns)])
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class Answer:
 
     @property
     def schema(self) -> pa.Schema:
-        tags = [(KIND, pa.string()), (STREAM, pa.string())]
+        tags = [(KIND, pa.string()), (STREAM, pa.string()), (COUNT, pa.int64())]
         return pa.schema(tags + [(f"_p{i}", p.struct()) for i, p in enumerate(self.payloads)])
 
     def spark_schema(self) -> StructType:
@@ -58,36 +66,61 @@ class Answer:
 
         return from_arrow_schema(self.schema)
 
-    def batch(self, found: Iterable[Found]) -> pa.RecordBatch:
-        """Findings as rows, in their order."""
-        rows = list(found)
+    def batches(self, found: Iterable[Found]) -> list[pa.RecordBatch]:
+        """Findings as rows, each kind of each stream in their order."""
+        rows: dict[int, list[Found]] = {}
         places = {(p.kind, p.stream): i for i, p in enumerate(self.payloads)}
-        bodies: list[list[Any]] = [[None] * len(rows) for _ in self.payloads]
-        for at, item in enumerate(rows):
-            number = places[item.kind, item.stream]
-            bodies[number][at] = self._body(item.row, self.payloads[number])
-        arrays = [
-            pa.array([r.kind for r in rows], pa.string()),
-            pa.array([r.stream for r in rows], pa.string()),
-        ]
-        arrays += [self._array(b, p) for b, p in zip(bodies, self.payloads, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        for item in found:
+            rows.setdefault(places[item.kind, item.stream], []).append(item)
+        return [part for number, own in rows.items() for part in self._of_payload(number, own)]
+
+    def _of_payload(self, number: int, found: list[Found]) -> list[pa.RecordBatch]:
+        payload = self.payloads[number]
+        columns = {
+            name: self._array([_fitted(plain(item.row.get(name)), kind) for item in found], kind, payload)
+            for name, kind in payload.columns
+        }
+        return self._rows(number, columns, len(found))
 
     def payload(self, kind: str, stream: str) -> Payload | None:
         return next((p for p in self.payloads if (p.kind, p.stream) == (kind, stream)), None)
 
-    def matches(self, stream: str, columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
+    def matches(self, stream: str, columns: Mapping[str, pa.Array], count: int) -> list[pa.RecordBatch]:
         """Matches of one stream that are columns already."""
-        arrays = [pa.array([kind] * count, pa.string()) for kind in ("match", stream)]
-        for payload in self.payloads:
-            if (payload.kind, payload.stream) == ("match", stream):
-                struct = payload.struct()
-                arrays.append(
-                    pa.StructArray.from_arrays([columns[f.name] for f in struct], fields=list(struct))
-                )
-            else:
-                arrays.append(pa.nulls(count, payload.struct()))
+        number = next(i for i, p in enumerate(self.payloads) if (p.kind, p.stream) == ("match", stream))
+        return self._rows(number, columns, count)
+
+    def _rows(self, number: int, columns: Mapping[str, pa.Array], count: int) -> list[pa.RecordBatch]:
+        cuts = [*range(0, count, _AT_ONCE), count]
+        return [
+            self._row(number, {n: c.slice(first, end - first) for n, c in columns.items()}, end - first)
+            for first, end in pairwise(cuts)
+        ]
+
+    def _row(self, number: int, columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
+        own = self.payloads[number]
+        whole = pa.array([0, count], pa.int32())
+        arrays = [pa.array([value]) for value in (own.kind, own.stream, count)]
+        for i, payload in enumerate(self.payloads):
+            if i != number:
+                arrays.append(pa.nulls(1, payload.struct()))
+                continue
+            parts = [pa.ListArray.from_arrays(whole, columns[name].cast(kind)) for name, kind in own.columns]
+            struct = list(payload.struct())
+            arrays.append(
+                pa.StructArray.from_arrays(parts, fields=struct) if parts else pa.array([{}], pa.struct([]))
+            )
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def findings(self, table: pa.Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """The findings in rows of the table, one by one: kind, stream and values."""
+        places = {(p.kind, p.stream): i for i, p in enumerate(self.payloads)}
+        for row in table.to_pylist():
+            kind, stream = row[KIND], row[STREAM]
+            number = places[kind, stream]
+            names = [name for name, _ in self.payloads[number].columns]
+            for values in zip(*row[f"_p{number}"].values(), strict=True):
+                yield kind, stream, dict(zip(names, values, strict=True))
 
     def wants(self, item: Found) -> bool:
         return any((p.kind, p.stream) == (item.kind, item.stream) for p in self.payloads)
@@ -96,12 +129,9 @@ class Answer:
         kinds = (p.kind for p in self.payloads if p.stream == stream)
         return next((kind for kind in kinds if kind in (EVIDENCE, WHOLE_EVIDENCE)), None)
 
-    def _body(self, row: Mapping[str, Any], payload: Payload) -> dict[str, Any]:
-        return {name: _fitted(plain(row.get(name)), kind) for name, kind in payload.columns}
-
-    def _array(self, values: list[Any], payload: Payload) -> pa.Array:
+    def _array(self, values: list[Any], kind: pa.DataType, payload: Payload) -> pa.Array:
         try:
-            return pa.array(values, payload.struct())
+            return pa.array(values, kind)
         except (pa.ArrowException, OverflowError, TypeError, ValueError) as problem:
             raise InputMistake(
                 f"a {payload.kind} of `{payload.stream}` does not fit its columns: {problem}",
@@ -114,9 +144,42 @@ class Answer:
         from pyspark.sql import functions as F
 
         number = next(i for i, p in enumerate(self.payloads) if (p.kind, p.stream) == (kind, stream))
-        names = [name for name, _ in self.payloads[number].columns]
         rows = table.where((F.col(KIND) == kind) & (F.col(STREAM) == stream))
-        return rows.select(*(F.col(f"_p{number}").getField(name).alias(name) for name in names))
+        names = [name for name, _ in self.payloads[number].columns]
+        return each_finding(rows, F.col(f"_p{number}"), names)
+
+
+def each_finding(
+    rows: DataFrame, payload: Column, names: Sequence[str], *, beside: Sequence[str] = ()
+) -> DataFrame:
+    """One row for each finding, out of arrays of them. `beside`: columns that stay."""
+    from pyspark.sql import functions as F
+
+    arrays = [payload.getField(f"c{i}") for i in range(len(names))]
+    each = F.explode(F.arrays_zip(*(a.alias(f"c{i}") for i, a in enumerate(arrays)))).alias("_found")
+    found = rows.select(*beside, each)
+    columns = [F.col("_found").getField(f"c{i}").alias(name) for i, name in enumerate(names)]
+    return found.select(*beside, *columns)
+
+
+def to_row(row: pa.RecordBatch) -> dict[str, Any]:
+    """One row as Spark's Python worker takes it: arrays that need no look at each of their values where they can."""
+    values = {name: row.column(name)[0].as_py() for name in (KIND, STREAM, COUNT)}
+    for name in row.schema.names[len(values) :]:
+        struct = row.column(name)
+        if struct.null_count:
+            values[name] = None
+        else:
+            arrays = zip(struct.type, struct.flatten(), strict=True)
+            values[name] = {field.name: _values(array.flatten()) for field, array in arrays}
+    return values
+
+
+def _values(array: pa.Array) -> Any:
+    """Not a list: Spark would look for rows in it."""
+    if array.null_count == 0 and any(is_plain(array.type) for is_plain in _PLAIN):
+        return array.to_numpy()
+    return tuple(array.to_pylist())
 
 
 def match_payloads(unit: Unit, given: Input, late: bool, kinds: Iterable[str]) -> list[Payload]:

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from cepheid.engines.session import Found
 from cepheid.engines.spark.bucket import Bucket, read_head
+from cepheid.engines.spark.output import to_row
 from cepheid.engines.spark.packing import unpack
 from cepheid.engines.spark.work import StreamWork
-from cepheid.matching.snapshot import ipc
 
 # The buckets this worker had last, of each running query.
 _REMEMBERED: dict[tuple[str, int], Bucket] = {}
@@ -44,9 +44,8 @@ def processor(work: StreamWork) -> Any:
             yield from self._step(key[0], [], None, timerValues)
 
         def _step(self, number: int, batches: list[Any], end: int | None, timer_values: Any) -> Iterator[Any]:
-            body = step(work, number, batches, end, timer_values.getCurrentWatermarkInMs(), self.store)
-            if body is not None:
-                yield Row(body=body)
+            for found in step(work, number, batches, end, timer_values.getCurrentWatermarkInMs(), self.store):
+                yield Row(**to_row(found))
 
         def close(self) -> None:
             pass
@@ -61,7 +60,7 @@ def step(
     end: int | None,
     watermark_ms: int,
     store: SparkStore,
-) -> bytes | None:
+) -> list[pa.RecordBatch]:
     """One micro-batch of one bucket; the answer is what was found.
 
     A function of this module and not of the class, which travels to the worker with copies of what it refers to:
@@ -71,7 +70,7 @@ def step(
     text = store.read_head()
     head = None if text is None else read_head(text, work)
     if not batches and end is None and head is not None and head["watermark"] == watermark:
-        return None  # a timer that came with rows: they have seen to it
+        return []  # a timer that came with rows: they have seen to it
     bucket = _bucket(work, number, head, store)
     found = bucket.on_batch(batches, watermark, end, store)
     store.wake(bucket.next_look(), watermark_ms)
@@ -79,8 +78,7 @@ def step(
     if work.work.answer.wants(metrics := Found("", "metrics", bucket.metrics())):
         found.append(metrics)
     bucket.counts.rebuilt = False
-    batches = [*bucket.batches, *([work.work.answer.batch(found)] if found else [])]
-    return ipc(pa.Table.from_batches(batches)) if batches else None
+    return [*bucket.batches, *work.work.answer.batches(found)]
 
 
 def _bucket(work: StreamWork, number: int, head: dict[str, Any] | None, store: SparkStore) -> Bucket:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _WHOLE = ("dead_letter", "timeout", "pending", WHOLE_EVIDENCE)  # findings that show events as they came
-BUCKETS = 32  # unless the user says otherwise; fixed by a checkpoint
+BUCKETS = 16  # unless the user says otherwise; fixed by a checkpoint
 
 
 @dataclass(frozen=True)

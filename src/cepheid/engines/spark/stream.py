@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,7 +9,7 @@ import pyarrow as pa
 from cepheid.engines.spark.inputs import Input
 from cepheid.engines.spark.layout import Layout
 from cepheid.engines.spark.output import Payload
-from cepheid.engines.spark.packing import BUCKET, SPARK_SCHEMA, packing, unpack
+from cepheid.engines.spark.packing import BUCKET, SPARK_SCHEMA, packing
 from cepheid.engines.spark.processor import processor
 from cepheid.engines.spark.work import StreamWork
 from cepheid.errors import InputMistake
@@ -40,10 +39,9 @@ METRICS = Payload(
 def found_in_stream(rows: DataFrame, work: StreamWork) -> DataFrame:
     """All findings of prepared rows, as the stream goes on."""
     packed = packed_rows(rows, work)
-    blobs = packed.groupBy("bucket").transformWithState(
-        processor(work), outputStructType="body binary", outputMode="Append", timeMode="EventTime"
+    return packed.groupBy("bucket").transformWithState(
+        processor(work), work.work.answer.spark_schema(), outputMode="Append", timeMode="EventTime"
     )
-    return blobs.mapInArrow(_unpacking, work.work.answer.spark_schema())
 
 
 def packed_rows(rows: DataFrame, work: StreamWork) -> DataFrame:
@@ -57,12 +55,6 @@ def bucket_column(layout: Layout, buckets: int) -> Column:
     names = layout.key_names()
     number = F.pmod(F.xxhash64(*(F.col(n) for n in names)), F.lit(buckets)) if names else F.lit(0)
     return number.cast("int")
-
-
-def _unpacking(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for body in batch.column("body").to_pylist():
-            yield from unpack(body)
 
 
 def with_watermark(df: DataFrame, given: Input, disorder: int | None) -> DataFrame:
