@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +18,7 @@ from cepheid.engines.local.events import Columns
 from cepheid.engines.program import Program, compile
 from cepheid.engines.session import Found, Session, limits_of
 from cepheid.engines.spark import bucket_columns
-from cepheid.engines.spark.bucket import STATE_VERSION, Bucket, read_head
+from cepheid.engines.spark.bucket import STATE_VERSION, Bucket, Place, read_head
 from cepheid.engines.spark.keyed_rows import KeyReader
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
 from cepheid.engines.spark.output import Answer, Payload
@@ -60,9 +59,7 @@ class DictStore:
     """A bucket's state as plain dicts."""
 
     head: str | None = None
-    parts: dict[int, bytes] = field(default_factory=dict)
-    blocks: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    held: dict[int, bytes] = field(default_factory=dict)
+    kept: dict[Place, bytes] = field(default_factory=dict)
 
     def read_head(self) -> str | None:
         return self.head
@@ -70,32 +67,14 @@ class DictStore:
     def write_head(self, text: str) -> None:
         self.head = text
 
-    def indexes(self) -> Iterator[tuple[int, bytes]]:
-        return iter(list(self.parts.items()))
+    def read(self, place: Place) -> bytes:
+        return self.kept[place]
 
-    def put_index(self, segment: int, body: bytes) -> None:
-        self.parts[segment] = body
+    def put(self, place: Place, body: bytes) -> None:
+        self.kept[place] = body
 
-    def delete_index(self, segment: int) -> None:
-        del self.parts[segment]
-
-    def read_block(self, segment: int, block: int) -> bytes:
-        return self.blocks[segment, block]
-
-    def put_block(self, segment: int, block: int, body: bytes) -> None:
-        self.blocks[segment, block] = body
-
-    def delete_block(self, segment: int, block: int) -> None:
-        del self.blocks[segment, block]
-
-    def waiting(self) -> Iterator[tuple[int, bytes]]:
-        return iter(list(self.held.items()))
-
-    def put_waiting(self, number: int, body: bytes) -> None:
-        self.held[number] = body
-
-    def delete_waiting(self, number: int) -> None:
-        del self.held[number]
+    def delete(self, place: Place) -> None:
+        del self.kept[place]
 
 
 # --- rows as Spark prepares them ----------------------------------------------------------------------------
@@ -434,9 +413,7 @@ def agree(query: str, given_events: list[Event], way: str, seed: int, start: int
 def nothing_left(query: Query) -> None:
     """After the end marker no state is kept and no timer is set."""
     for store in query.stores:
-        assert not store.parts
-        assert not store.blocks
-        assert not store.held
+        assert not store.kept
     assert set(query.looks.values()) == {None}
 
 

@@ -1,12 +1,12 @@
 """One bucket of keys in a stream: what waits for the watermark, the matcher's open runs, and how they are kept.
 
-No Spark in here: a store of a head and three maps is all it asks for, so it can be tested, cut, restarted alone.
+No Spark in here: a store of a head and a map is all it asks for, so it can be tested, cut, restarted alone.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -30,6 +30,9 @@ from cepheid.matching.values import dump, load
 from cepheid.pattern.times import from_microseconds
 
 STATE_VERSION = 4
+# The parts of the map: indexes of segments, their blocks, rows that wait. The head says which there are.
+INDEX, BLOCK, WAITING = range(1, 4)
+Place = tuple[int, int, int]  # the part, the number of a segment or of waiting rows, the number of a block
 
 
 class Store(Protocol):
@@ -37,15 +40,9 @@ class Store(Protocol):
 
     def read_head(self) -> str | None: ...
     def write_head(self, text: str) -> None: ...
-    def indexes(self) -> Iterator[tuple[int, bytes]]: ...
-    def put_index(self, segment: int, body: bytes) -> None: ...
-    def delete_index(self, segment: int) -> None: ...
-    def read_block(self, segment: int, block: int) -> bytes: ...
-    def put_block(self, segment: int, block: int, body: bytes) -> None: ...
-    def delete_block(self, segment: int, block: int) -> None: ...
-    def waiting(self) -> Iterator[tuple[int, bytes]]: ...
-    def put_waiting(self, number: int, body: bytes) -> None: ...
-    def delete_waiting(self, number: int) -> None: ...
+    def read(self, place: Place) -> bytes: ...
+    def put(self, place: Place, body: bytes) -> None: ...
+    def delete(self, place: Place) -> None: ...
 
 
 @dataclass
@@ -91,7 +88,7 @@ class Bucket:
         arrivals = self.waiting.arrivals
         arrivals.late = arrivals.too_late = 0
         self.counts = Counts(rebuilt=self.counts.rebuilt)
-        self.segments.read = store.read_block
+        self.segments.read = lambda segment, block: store.read((BLOCK, segment, block))
         self.segments.horizon = -NEVER if watermark is None else watermark
         found = self._advance(watermark)
         found += self._arrive(self._numbered(list(batches)))
@@ -166,13 +163,13 @@ class Bucket:
 
     def _write(self, store: Store, writes: Writes) -> None:
         for segment in writes.delete_indexes:
-            store.delete_index(segment)
+            store.delete((INDEX, segment, 0))
         for segment, block in writes.delete_blocks:
-            store.delete_block(segment, block)
+            store.delete((BLOCK, segment, block))
         for segment, body in writes.indexes.items():
-            store.put_index(segment, body)
+            store.put((INDEX, segment, 0), body)
         for (segment, block), body in writes.blocks.items():
-            store.put_block(segment, block, body)
+            store.put((BLOCK, segment, block), body)
         self.counts.bytes_written += len(writes)
 
     def _keep_waiting(self, store: Store) -> None:
@@ -182,11 +179,11 @@ class Bucket:
         if rows is not None:
             number = max(self.blobs, default=0) + 1
             body = ipc(rows, compressed=True)
-            store.put_waiting(number, body)
+            store.put((WAITING, number, 0), body)
             self.blobs[number] = pc.max(rows[TIME]).as_py()
             self.counts.bytes_written += len(body)
         for number in over.difference(self.blobs):
-            store.delete_waiting(number)
+            store.delete((WAITING, number, 0))
 
     def _head(self) -> dict[str, Any]:
         frontier = self.waiting.arrivals.frontier
@@ -200,16 +197,18 @@ class Bucket:
             "sequence": self.sequence,
             "last_time": self.last_time,
             "derived": self.matching.network.derived_seq,
+            "segments": [segment.number for segment in self.segments.segments],
+            "waiting": list(self.blobs),
         }
 
     @classmethod
     def rebuilt(cls, work: StreamWork, number: int, head: dict[str, Any], store: Store) -> Bucket:
         """A bucket from what was kept."""
         bucket = cls.fresh(work, number)
-        bucket.segments.load(store.indexes())
+        bucket.segments.load((number, store.read((INDEX, number, 0))) for number in head["segments"])
         bucket.matching.network.derived_seq = head["derived"]
         bucket.token, bucket.sequence, bucket.last_time = head["token"], head["sequence"], head["last_time"]
-        waiting = {n: from_ipc(body) for n, body in sorted(store.waiting())}
+        waiting = {n: from_ipc(store.read((WAITING, n, 0))) for n in sorted(head["waiting"])}
         bucket.blobs = {number: pc.max(rows[TIME]).as_py() for number, rows in waiting.items()}
         bucket.waiting.wait_again(list(waiting.values()), head["watermark"], head["frontier"])
         bucket.counts.rebuilt = True

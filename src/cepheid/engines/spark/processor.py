@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 
 from cepheid.engines.session import Found
-from cepheid.engines.spark.bucket import Bucket, read_head
+from cepheid.engines.spark.bucket import Bucket, Place, read_head
 from cepheid.engines.spark.output import to_row
 from cepheid.engines.spark.packing import unpack
 from cepheid.engines.spark.work import StreamWork
 
+_HEAD: Place = (0, 0, 0)
 # The buckets this worker had last, of each running query.
 _REMEMBERED: dict[tuple[str, int], Bucket] = {}
 
@@ -96,16 +97,18 @@ class SparkStore:
 
     def __init__(self, handle: Any) -> None:
         self.handle = handle
-        self.head = handle.getValueState("head", "text string, timer bigint")
-        self.index_state = handle.getMapState("indexes", "segment bigint", "body binary")
-        self.block_state = handle.getMapState("blocks", "segment bigint, block bigint", "body binary")
-        self.held = handle.getMapState("waiting", "number bigint", "body binary")
+        # One map for all of it: Spark makes every state variable ready anew in every task.
+        self.kept = handle.getMapState("kept", "part int, number bigint, block bigint", "body binary")
         self.timer: int | None = None
 
     def read_head(self) -> str | None:
-        found = self.head.get()
-        self.timer = None if found is None else found[1]
-        return None if found is None else found[0]
+        found = self.kept.getValue(_HEAD)
+        if found is None:
+            self.timer = None
+            return None
+        timer, _, text = bytes(found[0]).decode().partition("\n")
+        self.timer = int(timer) if timer else None
+        return text
 
     def write_head(self, text: str) -> None:
         self.text = text
@@ -117,31 +120,13 @@ class SparkStore:
             self.handle.deleteTimer(self.timer)
         if due is not None and due != self.timer:
             self.handle.registerTimer(due)
-        self.head.update((self.text, due))
+        self.put(_HEAD, f"{'' if due is None else due}\n{self.text}".encode())
 
-    def indexes(self) -> Iterator[tuple[int, bytes]]:
-        return ((key[0], bytes(value[0])) for key, value in self.index_state.iterator())
+    def read(self, place: Place) -> bytes:
+        return bytes(self.kept.getValue(place)[0])
 
-    def put_index(self, segment: int, body: bytes) -> None:
-        self.index_state.updateValue((segment,), (body,))
+    def put(self, place: Place, body: bytes) -> None:
+        self.kept.updateValue(place, (body,))
 
-    def delete_index(self, segment: int) -> None:
-        self.index_state.removeKey((segment,))
-
-    def read_block(self, segment: int, block: int) -> bytes:
-        return bytes(self.block_state.getValue((segment, block))[0])
-
-    def put_block(self, segment: int, block: int, body: bytes) -> None:
-        self.block_state.updateValue((segment, block), (body,))
-
-    def delete_block(self, segment: int, block: int) -> None:
-        self.block_state.removeKey((segment, block))
-
-    def waiting(self) -> Iterator[tuple[int, bytes]]:
-        return ((key[0], bytes(value[0])) for key, value in self.held.iterator())
-
-    def put_waiting(self, number: int, body: bytes) -> None:
-        self.held.updateValue((number,), (body,))
-
-    def delete_waiting(self, number: int) -> None:
-        self.held.removeKey((number,))
+    def delete(self, place: Place) -> None:
+        self.kept.removeKey(place)
