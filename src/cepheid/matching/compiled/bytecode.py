@@ -87,6 +87,8 @@ _DECIMAL_ARITHMETIC = {
     "/": m.DIVIDE_DECIMAL,
     "%": m.REMAINDER_DECIMAL,
 }
+# Of one event too: the machine can give up where a whole number leaves 64 bits, a column cannot.
+_INSTRUCTIONS = ("abs", "sign", "nullif", "floor", "ceil", "int")
 _FLOATS = (INT, FLOAT, DECIMAL, QUOTIENT, NUMBER)  # with a double they make a double
 
 
@@ -534,7 +536,7 @@ class _Test:
         return found
 
     def _call(self, expr: Call) -> Type:
-        if self._alone(expr) is not None and expr.name not in ("abs", "sign", "nullif"):
+        if self._alone(expr) is not None and expr.name not in _INSTRUCTIONS:
             raise Unsupported(f"`{expr_text(expr)}` is a column")
         return call(self, expr)
 

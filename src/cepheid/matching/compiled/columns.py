@@ -21,10 +21,12 @@ from cepheid.matching.compiled.kernel.words import (
     TIME,
     TYPE,
 )
+from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
+from cepheid.pattern.text import expr_text
 from cepheid.pattern.types import BOOL, BYTES, DATE, DECIMAL, DURATION, FLOAT, INT, STRING, TIMESTAMP
 
 Numbers = npt.NDArray[np.int64]
@@ -93,7 +95,7 @@ def _values(table: pa.Table, column: Column) -> pa.Array:
             return as_words(_worked_out(table, column))
         found = _by_arrow(table, column)
         if found is None:
-            found = pa.array(_worked_out(table, column), _STORED[column.type])
+            found = _stored(_worked_out(table, column), column)
     if isinstance(found, pa.ChunkedArray):
         found = found.combine_chunks()
     if isinstance(found, pa.ChunkedArray):
@@ -127,6 +129,13 @@ def _by_arrow(table: pa.Table, column: Column) -> pa.Array | None:
 def _worked_out(table: pa.Table, column: Column) -> Sequence[Any]:
     calculate = compile_value(column.expr)
     return [calculate(Moment(Event("", 0, fields), {})) for fields in table.to_pylist()]
+
+
+def _stored(values: Sequence[Any], column: Column) -> pa.Array:
+    try:
+        return pa.array(values, _STORED[column.type])
+    except OverflowError:
+        raise Unsupported(f"a value of `{expr_text(column.expr)}` leaves 64 bits") from None
 
 
 def _whole(values: pa.Array) -> Numbers:
