@@ -87,7 +87,8 @@ _DECIMAL_ARITHMETIC = {
     "/": m.DIVIDE_DECIMAL,
     "%": m.REMAINDER_DECIMAL,
 }
-# Of one event too: the machine can give up where a whole number leaves 64 bits, a column cannot.
+_CHOICES = ("least", "greatest", "coalesce", "ifnull")
+# Of one event too: the machine can give up where a number has no room, a column cannot.
 _INSTRUCTIONS = ("abs", "sign", "nullif", "floor", "ceil", "int")
 _FLOATS = (INT, FLOAT, DECIMAL, QUOTIENT, NUMBER)  # with a double they make a double
 
@@ -107,7 +108,7 @@ class Columns:
     """The columns that tests read, each once; and the constants they compare with."""
 
     event: Type  # what is known of the events' fields
-    found: dict[Expr, Column] = field(default_factory=dict)
+    found: dict[object, Column] = field(default_factory=dict)
     constants: list[float] = field(default_factory=list)
     heap: bytearray = field(default_factory=bytearray)
 
@@ -119,12 +120,25 @@ class Columns:
         return kind is not None and kind != NULL
 
     def column(self, expr: Expr) -> Column:
-        if expr not in self.found:
+        # 1, 1.0 and true are equal, and not the same.
+        key = expr, tuple(n.value.__class__ for n in walk(expr) if isinstance(n, Literal))
+        if key not in self.found:
             kind = infer(expr, Scope(self.event, None, {}, {}))
             family = _family(kind, expr)
             place = sum(_family(c.type, c.expr) == family for c in self.found.values())
-            self.found[expr] = Column(expr, kind, place, len(self.found))
-        return self.found[expr]
+            self.found[key] = Column(expr, kind, place, len(self.found))
+        return self.found[key]
+
+    def mixed(self, expr: Expr) -> bool:
+        """Is a value of the whole numbers and doubles in it one or the other, as it comes?"""
+        scope = Scope(self.event, None, {}, {})
+        for node in walk(expr):
+            kinds = {infer(value, scope) for value in _choices(node)} - {NULL}
+            if FLOAT in kinds and DECIMAL in kinds:
+                raise Unsupported(f"`{expr_text(node)}` is a decimal or a float")
+            if FLOAT in kinds and INT in kinds:
+                return True
+        return False
 
     def of(self, family: str) -> list[Column]:
         return [c for c in self.found.values() if _family(c.type, c.expr) == family]
@@ -271,7 +285,7 @@ class _Test:
         family = _family(column.type, bare)
         op = {"int": m.LOAD_INT, "float": m.LOAD_FLOAT, "text": m.LOAD_TEXT}[family]
         self.add(op, source, column.place + (FIRST_COLUMN if family == "int" else 0), column.number)
-        return column.type
+        return NUMBER if column.type == FLOAT and self.columns.mixed(bare) else column.type
 
     def _field(self, expr: Field) -> Type:
         if not expr.path:
@@ -418,9 +432,9 @@ class _Test:
             (expr.left, expr.right, expr.op),
             (expr.right, expr.left, _MIRRORED.get(expr.op, expr.op)),
         ):
-            if not _is_quotient(quotient) or self._kind(quotient) != QUOTIENT:
+            if not _is_quotient(quotient) or self.kind(quotient) != QUOTIENT:
                 continue
-            if self._kind(other) in (INT, DECIMAL):
+            if self.kind(other) in (INT, DECIMAL):
                 if isinstance(quotient, Aggregate):
                     self._compared_with_average(other, quotient, _COMPARISONS[op])
                 else:
@@ -428,7 +442,8 @@ class _Test:
                 return True
         return False
 
-    def _kind(self, expr: Expr) -> Type:
+    def kind(self, expr: Expr) -> Type:
+        """The type a value would have."""
         before = len(self.code)
         kind = self.value(expr)
         del self.code[before:]
@@ -446,7 +461,7 @@ class _Test:
     def _multiplied(self, op: str, other: Expr, quotient: Any) -> Expr:
         """`other op a / b` without the division: nothing is divided by 0, and what is below 0 turns the comparison."""
         a, b = quotient.left, quotient.right
-        zero = Literal(0 if self._kind(b) == INT else Decimal(0))
+        zero = Literal(0 if self.kind(b) == INT else Decimal(0))
         size = Call("abs", (Call("nullif", (b, zero)),))
         return Binary(op, Binary("*", other, size), Binary("*", a, Call("sign", (b,))))
 
@@ -462,10 +477,20 @@ class _Test:
             return self._calculated_as(NUMBER, pair, m.DIVIDE_FLOAT, FLOAT)
         if FLOAT in pair and set(pair) <= set(_FLOATS):
             return self._calculated_as(FLOAT, pair, _FLOAT_ARITHMETIC[expr.op], FLOAT)
+        if NUMBER in pair and set(pair) <= {INT, NUMBER} and expr.op != "**":
+            return self._calculated_with_number(expr.op, pair)
         if DECIMAL in pair and set(pair) <= {INT, DECIMAL} and expr.op in _DECIMAL_ARITHMETIC:
             result = QUOTIENT if expr.op == "/" else DECIMAL
             return self._calculated_as(DECIMAL, pair, _DECIMAL_ARITHMETIC[expr.op], result)
         return self._calculated_with_times(expr, pair)
+
+    def _calculated_with_number(self, op: str, pair: tuple[Type, Type]) -> Type:
+        """Whole numbers would stay exact, so a double must hold the result too."""
+        self._calculated_as(NUMBER, pair, _FLOAT_ARITHMETIC[op], NUMBER)
+        if op == "/":
+            return FLOAT
+        self.add(m.STAY_EXACT)
+        return NUMBER
 
     def _calculated_as(self, kind: Type, pair: tuple[Type, Type], op: int, result: Type) -> Type:
         self._converted(pair[0], kind, 1)
@@ -536,7 +561,8 @@ class _Test:
         return found
 
     def _call(self, expr: Call) -> Type:
-        if self._alone(expr) is not None and expr.name not in _INSTRUCTIONS:
+        alone = self._alone(expr)
+        if alone is not None and expr.name not in _INSTRUCTIONS and not self.columns.mixed(alone[1]):
             raise Unsupported(f"`{expr_text(expr)}` is a column")
         return call(self, expr)
 
@@ -574,6 +600,15 @@ _AGGREGATES = {
     ("min", "decimal"): (m.MIN_DECIMAL,),
     ("max", "decimal"): (m.MAX_DECIMAL,),
 }
+
+
+def _choices(node: Expr) -> tuple[Expr, ...]:
+    """The expressions whose value, as it is, may be the node's."""
+    if isinstance(node, Case):
+        return (*(value for _, value in node.branches), node.default)
+    if isinstance(node, Call) and node.name in _CHOICES:
+        return node.args
+    return ()
 
 
 def _is_quotient(expr: Expr) -> bool:

@@ -134,8 +134,8 @@ def _worked_out(table: pa.Table, column: Column) -> Sequence[Any]:
 def _stored(values: Sequence[Any], column: Column) -> pa.Array:
     try:
         return pa.array(values, _STORED[column.type])
-    except OverflowError:
-        raise Unsupported(f"a value of `{expr_text(column.expr)}` leaves 64 bits") from None
+    except (OverflowError, pa.ArrowInvalid):
+        raise Unsupported(f"a value of `{expr_text(column.expr)}` does not fit {column.type}") from None
 
 
 def _whole(values: pa.Array) -> Numbers:

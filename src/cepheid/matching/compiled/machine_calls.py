@@ -18,6 +18,7 @@ from cepheid.matching.compiled.machine_types import (
 )
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.expr import Call, Expr, Literal
+from cepheid.pattern.functions import find_function
 from cepheid.pattern.types import BOOL, DECIMAL, DURATION, FLOAT, INT, NULL, STRING, TIMESTAMP, Type
 
 
@@ -28,12 +29,19 @@ class Code(Protocol):
         """Adds what puts a value on the stack, and says of which type it is."""
         ...
 
+    def kind(self, expr: Expr) -> Type:
+        """The type a value would have."""
+        ...
+
     def add(self, op: int, a: int = 0, b: int = 0, c: int = 0) -> None: ...
 
     def constant(self, value: float) -> Type: ...
 
 
 def call(code: Code, expr: Call) -> Type:
+    if not find_function(expr).takes_null and any(code.kind(arg) == NULL for arg in expr.args):
+        code.add(m.NULL)
+        return NULL
     function = _FUNCTIONS.get(expr.name)
     found = function(code, expr) if function is not None else None
     if found is None:
@@ -52,8 +60,6 @@ def _of_one(of_types: Mapping[Type, tuple[tuple[int, ...] | None, Type]]) -> _Co
 
     def compile(code: Code, expr: Call) -> Type | None:
         kind = code.value(expr.args[0])
-        if kind == NULL:
-            return NULL
         if kind not in of_types or len(expr.args) > 1:
             return None
         instruction, result = of_types[kind]
@@ -103,8 +109,7 @@ _TO_TIMESTAMP = _of_one(dict.fromkeys(TIMES, (None, TIMESTAMP)))
 
 def _square_root(code: Code, expr: Call) -> Type | None:
     kind = _TO_FLOAT(code, expr)
-    if kind == FLOAT:
-        code.add(m.SQUARE_ROOT)
+    code.add(m.SQUARE_ROOT)
     return kind
 
 
@@ -112,8 +117,6 @@ def _round(code: Code, expr: Call) -> Type | None:
     """The digits are written out, if any; a double is rounded by the digits Python writes it with, unless to none."""
     digits = expr.args[1].value if len(expr.args) > 1 and isinstance(expr.args[1], Literal) else 0
     kind = code.value(expr.args[0])
-    if kind == NULL:
-        return NULL
     if (len(expr.args) > 1 and not isinstance(expr.args[1], Literal)) or digits.__class__ is not int:
         return None
     if kind == DECIMAL and digits >= 0:
@@ -127,8 +130,6 @@ def _round(code: Code, expr: Call) -> Type | None:
 
 def _epoch(code: Code, expr: Call) -> Type | None:
     kind = code.value(expr.args[0])
-    if kind == NULL:
-        return NULL
     if kind not in TIMES:
         return None
     code.add(m.TO_FLOAT_EXACTLY)
@@ -139,8 +140,8 @@ def _epoch(code: Code, expr: Call) -> Type | None:
 
 def _to_bool(code: Code, expr: Call) -> Type | None:
     kind = code.value(expr.args[0])
-    if kind in (NULL, BOOL):
-        return kind
+    if kind == BOOL:
+        return BOOL
     if kind not in (INT, FLOAT, DECIMAL, QUOTIENT, NUMBER):
         return None
     code.add(m.INT, 0)  # the same word, whatever the type
@@ -206,7 +207,7 @@ def _null_if(code: Code, expr: Call) -> Type | None:
 def _find(where: int) -> _Compile:
     def compile(code: Code, expr: Call) -> Type | None:
         kinds = {code.value(arg) for arg in expr.args}
-        if not kinds <= {STRING, NULL}:
+        if kinds != {STRING}:
             return None
         code.add(m.FIND_TEXT, where)
         return BOOL

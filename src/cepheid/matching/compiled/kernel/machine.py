@@ -121,6 +121,7 @@ INSTRUCTION = 4  # numbers
     ABS_FLOAT,
     SIGN_FLOAT,
     SQUARE_ROOT,
+    STAY_EXACT,  # gives up on a double that may have been a whole number, and rounded
     ROUND_FLOAT,  # a: how
     WHOLE_FLOAT,  # the same, as a whole number
     NEGATE_DECIMAL,
@@ -135,7 +136,7 @@ INSTRUCTION = 4  # numbers
     JUMP,  # a: how many instructions on
     JUMP_UNLESS_TRUE,
     STOP_UNLESS_TRUE,
-) = range(65)
+) = range(66)
 
 # A value on the stack.
 TEXT_END, IS_NOTHING, VALUE = 1, 2, 3
@@ -504,6 +505,8 @@ def _change_float(w, s, op, a, x):
     elif op == SQUARE_ROOT:
         w[s + IS_NOTHING] = x < 0.0
         x = np.sqrt(abs(x))
+    elif op == STAY_EXACT:
+        return abs(x) <= EXACT_IN_FLOAT
     else:
         x = _rounded_float(x, a)
         if op == WHOLE_FLOAT:
