@@ -262,13 +262,16 @@ class _Test:
         looks = {replace(n, path=()) for n in read}
         if len(looks) != 1 or any(isinstance(n, (Length, Aggregate, Key, Opaque)) for n in nodes):
             return None
-        if not all(self.columns.has(n.path) for n in read):
-            return None
         (look,) = looks
         # A step that took no part has no fields: what makes something of nulls must not be worked out without it.
         if look.alias not in (None, self.itself) and not all(map(_null_in_null_out, nodes)):
             return None
-        return look, rewrite(expr, lambda n: Field(None, n.path) if isinstance(n, (Field, Element)) else None)
+        return look, rewrite(expr, self._bare)
+
+    def _bare(self, node: Expr) -> Expr | None:
+        if not isinstance(node, (Field, Element)):
+            return None
+        return Field(None, node.path) if self.columns.has(node.path) else Literal(None)
 
     def _source(self, alias: str | None) -> int:
         if alias is None or alias == self.itself:

@@ -42,8 +42,8 @@ def conversion(kind: Type, to: Type) -> int | None:
 
 def compared_as(left: Type, right: Type) -> Type | None:
     """The type both are compared in, None if that would not be exact or has no meaning."""
-    kinds = {left, right} - {NULL}
-    if not kinds:
+    kinds = {left, right}
+    if NULL in kinds:  # as anything: the answer is null
         return NULL
     if FLOAT in kinds and kinds <= {INT, FLOAT, DECIMAL, QUOTIENT, NUMBER}:
         return FLOAT if NUMBER not in kinds else NUMBER
