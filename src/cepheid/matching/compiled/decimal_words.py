@@ -43,25 +43,56 @@ def as_words(values: Sequence[Decimal | int | None]) -> pa.Array:
 
 
 def words_of(values: pa.Array) -> pa.Array:
-    """A column of decimals as words. Values of 64 bits at once; what is written with more digits one by one."""
+    """A column of decimals as words: all at once where their digits fit 64 bits, the others one by one."""
     kind = values.type
     if not len(values) or not pa.types.is_decimal128(kind) or not 0 <= kind.scale <= MOST_SCALE:
         return as_words(values.to_pylist())
     pairs = np.frombuffer(values.buffers()[1], np.int64)[
         2 * values.offset : 2 * (values.offset + len(values))
     ]
-    low, high = pairs[::2], pairs[1::2]
-    words = _packed(low.copy(), kind.scale)
+    digits, high = pairs[::2].copy(), pairs[1::2]
+    scales = np.full(len(values), kind.scale, np.int64)
     known = values.is_valid().to_numpy(zero_copy_only=False)
-    wide = np.flatnonzero(known & (high != low >> 63))
+    wide = np.flatnonzero(known & (high != digits >> 63))
+    if len(wide) and kind.scale >= _ZEROS:
+        shorter, even = _without_zeros(digits[wide], high[wide])
+        digits[wide[even]], scales[wide[even]] = shorter[even], kind.scale - _ZEROS
+        wide = wide[~even]
+    words = _packed(digits, scales)
     if len(wide):
         words[wide] = as_words(values.take(pa.array(wide)).to_pylist()).to_numpy()
     return pa.array(words, mask=np.invert(known))
 
 
-def _packed(digits: Numbers, scale: int) -> Numbers:
-    scales = np.full(len(digits), scale, np.int64)
-    for _ in range(scale):
+_ZEROS = 9
+
+
+def _without_zeros(low: Numbers, high: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
+    """Numbers of 128 bits without nine zeros at the end, and which of them have these zeros and then fit 64 bits.
+
+    Long division, 32 bits at a time, of the number without its sign.
+    """
+    negative = high < 0
+    carry = (low == 0).astype(np.int64)
+    halves = [
+        half.view(np.uint64)
+        for half in (np.where(negative, ~high + carry, high), np.where(negative, -low, low))
+    ]
+    quotient = np.zeros(len(low), np.uint64)
+    rest = np.zeros(len(low), np.uint64)
+    fits = np.ones(len(low), np.bool_)
+    for half in halves:
+        for part in (half >> np.uint64(32), half & np.uint64(2**32 - 1)):
+            fits &= quotient < 2**30  # what is pushed out must be nothing, and the sign's bit stay free
+            rest = (rest << np.uint64(32)) | part
+            quotient = (quotient << np.uint64(32)) | (rest // np.uint64(10**_ZEROS))
+            rest %= np.uint64(10**_ZEROS)
+    found = quotient.view(np.int64)
+    return np.where(negative, -found, found), fits & (rest == 0)
+
+
+def _packed(digits: Numbers, scales: Numbers) -> Numbers:
+    for _ in range(MOST_SCALE):
         shorter = np.flatnonzero((digits % 10 == 0) & (scales > 0))
         if not len(shorter):
             break
