@@ -17,7 +17,7 @@ from cepheid.matching.compiled.machine_types import (
     one_of,
 )
 from cepheid.matching.compiled.unsupported import Unsupported
-from cepheid.pattern.expr import Call, Expr, Literal
+from cepheid.pattern.expr import MATCH_FUNCTIONS, Call, Expr, Literal
 from cepheid.pattern.functions import find_function
 from cepheid.pattern.types import BOOL, DECIMAL, DURATION, FLOAT, INT, NULL, STRING, TIMESTAMP, Type
 
@@ -39,6 +39,8 @@ class Code(Protocol):
 
 
 def call(code: Code, expr: Call) -> Type:
+    if expr.name in MATCH_FUNCTIONS:
+        raise Unsupported(f"`{expr.name}()` in a test")
     if not find_function(expr).takes_null and any(code.kind(arg) == NULL for arg in expr.args):
         code.add(m.NULL)
         return NULL
