@@ -22,9 +22,12 @@ import cepheid
 from cepheid.cli.app import main
 from cepheid.cli.running import size_of
 from cepheid.engines.columnar import choice, matching, results, scan
+from cepheid.engines.local.arrow_types import struct_of_arrow
 from cepheid.engines.local.run import Job
 from cepheid.engines.options import make_options
+from cepheid.engines.program import compile
 from cepheid.errors import EvaluationError, InputMistake
+from cepheid.matching.compiled.compiled_plan import CompiledPlan
 
 AT = datetime(2024, 5, 1, tzinfo=UTC)
 EMIT = "A as a -> B[v > a.v] as b .partition_by(k) .within(1h) .emit(id: match_id(), k: k, v: b.v, s: a.s)"
@@ -318,6 +321,36 @@ def test_keys_that_the_kernel_gives_up_on(rest: str, monkeypatch: pytest.MonkeyP
     for more in ({"threads": 1}, {"memory": 1}):
         assert facts(query, table, engine="compiled", **more) == wanted
     assert len(taken) == 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pa.decimal128(12, 2),
+        pa.decimal128(38, 18),
+        pa.decimal256(50, 4),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "A as a -> B[d > a.d * 1.1] as b .partition_by(k) .within(1h) .emit(id: match_id(), d: b.d)",
+        "A as a -> B[d - a.d >= 2 or d == a.d] as b .partition_by(k) .within(1h)",
+        "A as a -> B[d / a.d > 3] as b .partition_by(k) .within(1h)",
+        "A as a -> all B as b -> C[d < avg(b.d) or sum(b.d) > 200] as c .partition_by(k) .within(9s)",
+    ],
+)
+def test_decimals_across_events(query: str, kind: pa.DataType) -> None:
+    """Of any type a column may have; in one key there are some that take more room than the kernel has."""
+    large = Decimal(10**9) + Decimal("0.000000000000000001") if kind.scale == 18 else 0
+    values = [
+        None if i % 17 == 3 else Decimal(i * 37 % 1000).scaleb(-2) + (large if row["k"] == "k1" else 0)
+        for i, row in enumerate(rows())
+    ]
+    table = TABLE.append_column("d", pa.array(values, kind))
+    same(query, table, table)
+    CompiledPlan.of(compile(query).last.plan, struct_of_arrow(table.schema))  # it is not left as a whole
 
 
 def test_python_functions_see_events() -> None:

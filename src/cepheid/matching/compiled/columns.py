@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from cepheid.matching.compiled.arrow_terms import Fields, Stays
 from cepheid.matching.compiled.arrow_tests import value
 from cepheid.matching.compiled.bytecode import Column, Columns
+from cepheid.matching.compiled.decimal_words import as_words, words_of
 from cepheid.matching.compiled.kernel.words import (
     FIRST_COLUMN,
     PASSED,
@@ -20,11 +21,13 @@ from cepheid.matching.compiled.kernel.words import (
     TIME,
     TYPE,
 )
+from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
-from cepheid.pattern.types import BOOL, BYTES, DATE, DURATION, FLOAT, INT, STRING, TIMESTAMP
+from cepheid.pattern.text import expr_text
+from cepheid.pattern.types import BOOL, BYTES, DATE, DECIMAL, DURATION, FLOAT, INT, STRING, TIMESTAMP
 
 Numbers = npt.NDArray[np.int64]
 
@@ -88,9 +91,11 @@ def _values(table: pa.Table, column: Column) -> pa.Array:
         for name in column.expr.path[1:]:
             found = pc.struct_field(found, name)
     else:
+        if column.type == DECIMAL:
+            return as_words(_worked_out(table, column))
         found = _by_arrow(table, column)
         if found is None:
-            found = pa.array(_worked_out(table, column), _STORED[column.type])
+            found = _stored(_worked_out(table, column), column)
     if isinstance(found, pa.ChunkedArray):
         found = found.combine_chunks()
     if isinstance(found, pa.ChunkedArray):
@@ -101,6 +106,8 @@ def _values(table: pa.Table, column: Column) -> pa.Array:
 def _plain(values: pa.Array, column: Column) -> pa.Array:
     if column.type == TIMESTAMP:
         return values.cast(pa.timestamp("us"))
+    if column.type == DECIMAL:
+        return words_of(values)
     return values.cast(_STORED[column.type])
 
 
@@ -122,6 +129,13 @@ def _by_arrow(table: pa.Table, column: Column) -> pa.Array | None:
 def _worked_out(table: pa.Table, column: Column) -> Sequence[Any]:
     calculate = compile_value(column.expr)
     return [calculate(Moment(Event("", 0, fields), {})) for fields in table.to_pylist()]
+
+
+def _stored(values: Sequence[Any], column: Column) -> pa.Array:
+    try:
+        return pa.array(values, _STORED[column.type])
+    except (OverflowError, pa.ArrowInvalid):
+        raise Unsupported(f"a value of `{expr_text(column.expr)}` does not fit {column.type}") from None
 
 
 def _whole(values: pa.Array) -> Numbers:

@@ -11,7 +11,11 @@ from cepheid.matching.compiled.kernel.words import EQUAL_INTS, EQUAL_NOTHING, EQ
 from cepheid.plan.automaton import Automaton
 
 Instructions = list[list[int]]
-_FAMILIES = {m.LOAD_INT: (m.COMPARE_INT, EQUAL_INTS), m.LOAD_TEXT: (m.COMPARE_TEXT, EQUAL_TEXTS)}
+# Equal decimals are equal words.
+_FAMILIES = {
+    m.LOAD_INT: ((m.COMPARE_INT, m.COMPARE_DECIMAL), EQUAL_INTS),
+    m.LOAD_TEXT: ((m.COMPARE_TEXT,), EQUAL_TEXTS),
+}
 NOTHING = (EQUAL_NOTHING, *[0] * (EQUAL_WIDTH - 1))
 
 
@@ -35,8 +39,8 @@ def equality(code: Instructions) -> tuple[int, ...]:
 def _row(one: list[int], other: list[int], compare: list[int], stop: list[int]) -> tuple[int, ...]:
     if one[0] not in _FAMILIES or other[0] != one[0] or stop[0] != m.STOP_UNLESS_TRUE:
         return NOTHING
-    operation, family = _FAMILIES[one[0]]
-    if compare[:2] != [operation, m.EQUAL]:
+    operations, family = _FAMILIES[one[0]]
+    if compare[0] not in operations or compare[1:3] != [m.EQUAL, m.ANSWER]:
         return NOTHING
     if other[1] == m.CURRENT:
         one, other = other, one

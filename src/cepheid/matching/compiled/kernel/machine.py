@@ -1,14 +1,31 @@
 """Cross-event tests inside the kernel: a small stack machine with typed instructions and three-valued logic.
 
 An instruction is (operation, a, b, c). A value is a whole number (also a time in microseconds, or a truth), a double,
-or a text as a span of the heap; a null is a mark beside it. Where exact meaning ends (a whole number that leaves 64
-bits) the machine gives up, and the reference matcher does the key.
+a decimal (see decimals.py) or a text as a span of the heap; a null is a mark beside it. Where exact meaning ends (a
+whole number that leaves 64 bits) the machine gives up, and the reference matcher does the key.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from cepheid.matching.compiled.kernel.decimals import (
+    CEILING,
+    EXACT_IN_FLOAT,
+    FLOOR,
+    HALF_UP,
+    LARGEST,
+    SCALE_BITS,
+    TOO_LARGE,
+    decimal_negative,
+    decimal_of,
+    decimal_order,
+    decimal_product,
+    decimal_quotient,
+    decimal_remainder,
+    decimal_rounded,
+    decimal_sum,
+)
 from cepheid.matching.compiled.kernel.jit import (
     inner,
 )
@@ -64,6 +81,9 @@ INSTRUCTION = 4  # numbers
     MAX_INT,
     MIN_FLOAT,
     MAX_FLOAT,
+    SUM_DECIMAL,
+    MIN_DECIMAL,
+    MAX_DECIMAL,
     COUNT_KNOWN,
     # Two values become one.
     ADD_INT,
@@ -76,18 +96,38 @@ INSTRUCTION = 4  # numbers
     DIVIDE_FLOAT,
     REMAINDER_FLOAT,
     POWER_FLOAT,
-    COMPARE_INT,  # a: which comparison
+    ADD_DECIMAL,
+    SUBTRACT_DECIMAL,
+    MULTIPLY_DECIMAL,
+    REMAINDER_DECIMAL,
+    DIVIDE_DECIMAL,  # a double
+    COMPARE_INT,  # a: which comparison, b: what becomes of it
     COMPARE_FLOAT,
     COMPARE_TEXT,
+    COMPARE_DECIMAL,
+    COALESCE,
+    FIND_TEXT,  # a: where
     AND,
     OR,
     # One value becomes another.
     TO_FLOAT,  # a: how far below the top
     TO_FLOAT_EXACTLY,
+    TO_DECIMAL,
+    DECIMAL_TO_FLOAT,
     NEGATE_INT,
     ABS_INT,
+    SIGN_INT,  # of a decimal too
     NEGATE_FLOAT,
     ABS_FLOAT,
+    SIGN_FLOAT,
+    SQUARE_ROOT,
+    STAY_EXACT,  # gives up on a double that may have been a whole number, and rounded
+    ROUND_FLOAT,  # a: how
+    WHOLE_FLOAT,  # the same, as a whole number
+    NEGATE_DECIMAL,
+    ABS_DECIMAL,
+    ROUND_DECIMAL,  # a: how, b: to how many digits
+    WHOLE_DECIMAL,
     NOT,
     IS_NULL,
     IS_KNOWN,
@@ -96,7 +136,7 @@ INSTRUCTION = 4  # numbers
     JUMP,  # a: how many instructions on
     JUMP_UNLESS_TRUE,
     STOP_UNLESS_TRUE,
-) = range(43)
+) = range(66)
 
 # A value on the stack.
 TEXT_END, IS_NOTHING, VALUE = 1, 2, 3
@@ -108,6 +148,12 @@ PER_ALIAS = 3
 LAST, OWN, AT = 0, 1, 2  # 1 + PER_ALIAS * alias + one of these
 
 EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = range(6)
+
+# What becomes of a comparison: its answer; the second value if it holds, else the first, and nulls do not count; or
+# the first value, null if it holds.
+ANSWER, CHOICE, UNLESS = range(3)
+
+AT_START, AT_END, ANYWHERE = range(3)  # where a text is in another
 
 # How a test ends.
 FALSE, TRUE, GIVES_UP = 0, 1, 2
@@ -205,10 +251,10 @@ def run_test(t, test, w, run, current, before, extra_alias, extra_row):
                 return GIVES_UP
         elif op <= OR:
             s -= VALUE
-            if not _combine(w, s, op, a):
+            if not _combine(w, s, op, a, b):
                 return GIVES_UP
         elif op <= IS_KNOWN:
-            if not _change(w, s, op, a):
+            if not _change(w, s, op, a, b):
                 return GIVES_UP
         elif op == JUMP_IF_NOT_KNOWN:
             # A closure's own name, before it captured anything and where the event before has no such field.
@@ -261,7 +307,26 @@ def _put(t, w, s, op, a, b, c, run, current, before, extra_alias, extra_row):
 
 
 @inner
-def _combine(w, s, op, a):
+def _found(w, s, o, where):
+    """Is a text in another? Bytes of UTF-8 are where its letters are."""
+    heap, part, size = w[HEAP], w[o], w[o + TEXT_END] - w[o]
+    first, last = w[s], w[s + TEXT_END] - size
+    if where == AT_START:
+        last = min(first, last)
+    elif where == AT_END:
+        first = max(first, last)
+    while first <= last:
+        same = 0
+        while same < size and load_byte(heap + first + same) == load_byte(heap + part + same):
+            same += 1
+        if same == size:
+            return True
+        first += 1
+    return False
+
+
+@inner
+def _combine(w, s, op, a, b):
     """Two values become one; False where that has no exact meaning here."""
     o = s + VALUE
     if op in (AND, OR):
@@ -274,21 +339,73 @@ def _combine(w, s, op, a):
         w[s + IS_NOTHING] = unknown and not decided
         return True
     if w[s + IS_NOTHING] or w[o + IS_NOTHING]:
-        w[s + IS_NOTHING] = 1
-        return True
-    if op == COMPARE_INT:
-        w[s] = _compared(a, w[s] < w[o], w[s] == w[o])
-        return True
-    if op == COMPARE_FLOAT:
-        w[s] = _compared(a, as_float(w[s]) < as_float(w[o]), as_float(w[s]) == as_float(w[o]))
-        return True
-    if op == COMPARE_TEXT:
-        order = _text_order(w, w[s], w[s + TEXT_END], w[o], w[o + TEXT_END])
-        w[s] = _compared(a, order < 0, order == 0)
+        if op == COALESCE or b == CHOICE:
+            if w[s + IS_NOTHING]:
+                _copy(w, o, s)
+        elif b != UNLESS:
+            w[s + IS_NOTHING] = 1
         return True
     if op <= REMAINDER_INT:
         return _combine_ints(w, s, op, w[s], w[o])
-    return _combine_floats(w, s, op, as_float(w[s]), as_float(w[o]))
+    if op <= POWER_FLOAT:
+        return _combine_floats(w, s, op, as_float(w[s]), as_float(w[o]))
+    if (op <= DIVIDE_DECIMAL or op == COMPARE_DECIMAL) and (w[s] == TOO_LARGE or w[o] == TOO_LARGE):
+        return False
+    if op <= DIVIDE_DECIMAL:
+        return _combine_decimals(w, s, op, w[s], w[o])
+    if op == FIND_TEXT:
+        w[s] = _found(w, s, o, a)
+    elif op != COALESCE:
+        _compare(w, s, o, op, a, b)
+    return True
+
+
+@inner
+def _copy(w, source, target):
+    w[target], w[target + TEXT_END] = w[source], w[source + TEXT_END]
+    w[target + IS_NOTHING] = w[source + IS_NOTHING]
+
+
+@inner
+def _compare(w, s, o, op, which, outcome):
+    if op == COMPARE_INT:
+        less, same = w[s] < w[o], w[s] == w[o]
+    elif op == COMPARE_FLOAT:
+        less, same = as_float(w[s]) < as_float(w[o]), as_float(w[s]) == as_float(w[o])
+    else:
+        if op == COMPARE_TEXT:
+            order = _text_order(w, w[s], w[s + TEXT_END], w[o], w[o + TEXT_END])
+        else:
+            order = decimal_order(w[s], w[o])
+        less, same = order < 0, order == 0
+    holds = _compared(which, less, same)
+    if outcome == ANSWER:
+        w[s] = holds
+    elif outcome == UNLESS:
+        w[s + IS_NOTHING] = holds
+    elif holds:
+        _copy(w, o, s)
+
+
+@inner
+def _combine_decimals(w, s, op, x, y):
+    if y == 0 and op in (REMAINDER_DECIMAL, DIVIDE_DECIMAL):
+        w[s + IS_NOTHING] = 1
+        return True
+    if op == DIVIDE_DECIMAL:
+        quotient, exact = decimal_quotient(x, y)
+        w[s] = as_bits(quotient)
+        return exact
+    if op == ADD_DECIMAL:
+        result = decimal_sum(x, y)
+    elif op == SUBTRACT_DECIMAL:
+        result = decimal_sum(x, decimal_negative(y))
+    elif op == MULTIPLY_DECIMAL:
+        result = decimal_product(x, y)
+    else:
+        result = decimal_remainder(x, y)
+    w[s] = result
+    return result != TOO_LARGE
 
 
 @inner
@@ -337,28 +454,90 @@ def _combine_floats(w, s, op, x, y):
 
 
 @inner
-def _change(w, s, op, a):
+def _change(w, s, op, a, b):
     """The topmost value (for widening, one below it) becomes another; False where that has no exact meaning."""
-    if op in (TO_FLOAT, TO_FLOAT_EXACTLY):
+    if op <= DECIMAL_TO_FLOAT:
         o = s - a * VALUE
-        if op == TO_FLOAT_EXACTLY and not w[o + IS_NOTHING] and abs(w[o]) > 2**53:
-            return False
-        w[o] = as_bits(np.float64(w[o]))
-    elif op in (IS_NULL, IS_KNOWN):
+        return w[o + IS_NOTHING] != 0 or _widen(w, o, op, w[o])
+    if op in (IS_NULL, IS_KNOWN):
         w[s] = (w[s + IS_NOTHING] != 0) == (op == IS_NULL)
         w[s + IS_NOTHING] = 0
     elif w[s + IS_NOTHING]:
         return True
     elif op == NOT:
         w[s] = 1 - w[s]
-    elif op == NEGATE_FLOAT:
-        w[s] = as_bits(-as_float(w[s]))
-    elif op == ABS_FLOAT:
-        w[s] = as_bits(abs(as_float(w[s])))
-    elif w[s] == LOWEST:
+    elif SIGN_INT < op < NEGATE_DECIMAL:
+        return _change_float(w, s, op, a, as_float(w[s]))
+    elif w[s] == LOWEST:  # a decimal: too large
         return False
+    elif op >= NEGATE_DECIMAL:
+        return _change_decimal(w, s, op, a, b, w[s])
+    elif op == SIGN_INT:
+        w[s] = (w[s] > 0) - (w[s] < 0)
     elif op == NEGATE_INT or w[s] < 0:
         w[s] = -w[s]
+    return True
+
+
+@inner
+def _widen(w, o, op, x):
+    if op == TO_DECIMAL:
+        w[o] = decimal_of(x, np.int64(0))
+        return abs(x) <= LARGEST
+    if op == DECIMAL_TO_FLOAT:
+        one = np.int64(1) << SCALE_BITS
+        quotient, exact = decimal_quotient(x, one)
+        w[o] = as_bits(quotient)
+        return exact and x != TOO_LARGE
+    w[o] = as_bits(np.float64(x))
+    return op == TO_FLOAT or abs(x) <= EXACT_IN_FLOAT
+
+
+@inner
+def _change_float(w, s, op, a, x):
+    if op == SIGN_FLOAT:
+        w[s] = (x > 0.0) - (x < 0.0)
+        return True
+    if op == NEGATE_FLOAT:
+        x = -x
+    elif op == ABS_FLOAT:
+        x = abs(x)
+    elif op == SQUARE_ROOT:
+        w[s + IS_NOTHING] = x < 0.0
+        x = np.sqrt(abs(x))
+    elif op == STAY_EXACT:
+        return abs(x) <= EXACT_IN_FLOAT
+    else:
+        x = _rounded_float(x, a)
+        if op == WHOLE_FLOAT:
+            w[s + IS_NOTHING] = np.isinf(x)
+            fits = abs(x) < 9.0e18
+            w[s] = np.int64(x) if fits else 0
+            return fits or np.isinf(x)
+    w[s] = as_bits(x)
+    return True
+
+
+@inner
+def _rounded_float(x, how):
+    if how == FLOOR:
+        return np.floor(x)
+    if how == CEILING:
+        return np.ceil(x)
+    whole = np.floor(abs(x))
+    if how == HALF_UP and abs(x) - whole >= 0.5:
+        whole += 1.0
+    return -whole if x < 0.0 else whole
+
+
+@inner
+def _change_decimal(w, s, op, a, b, x):
+    if op == ROUND_DECIMAL:
+        w[s] = decimal_rounded(x, b, a)
+    elif op == WHOLE_DECIMAL:
+        w[s] = decimal_rounded(x, np.int64(0), a) >> SCALE_BITS
+    elif op == NEGATE_DECIMAL or x < 0:
+        w[s] = decimal_negative(x)
     return True
 
 
@@ -415,12 +594,25 @@ def _with(w, op, value, known, column, row):
             best = number
         return as_bits(best), known + 1
     own = event_int(w, column, row)
+    if op in (SUM_DECIMAL, MIN_DECIMAL, MAX_DECIMAL):
+        value = _with_decimal(op, value, known, own)
+        return value, (known + 1 if value != TOO_LARGE else np.int64(-1))
     if op == SUM_INT:
         total, fits = _added(value, own)
         return total, (known + 1 if fits else np.int64(-1))
     if known == 0 or (own < value if op == MIN_INT else own > value):
         value = own
     return value, known + 1
+
+
+@inner
+def _with_decimal(op, value, known, own):
+    if known == 0 or own == TOO_LARGE:
+        return own
+    if op == SUM_DECIMAL:
+        return decimal_sum(value, own)
+    order = decimal_order(own, value)
+    return own if (order < 0 if op == MIN_DECIMAL else order > 0) else value
 
 
 @inner
