@@ -20,6 +20,7 @@ from cepheid.engines.columnar.groups import Group, StreamPlan
 from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
 from cepheid.engines.columnar.key_codes import key_codes
+from cepheid.engines.columnar.known_words import KnownWords
 from cepheid.engines.columnar.ordering import by_code, total_order
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Answers, Kernel, Keys
@@ -73,6 +74,10 @@ class Sorted:
         names = [name for name in self.table.column_names if name.startswith(BITS)]
         bits = [self.table[name].to_numpy()[self.rows] for name in names]
         return TestedRows.of(bits, self.table[TIME].to_numpy()[self.rows], self.offsets)
+
+    @cached_property
+    def words(self) -> KnownWords:
+        return KnownWords(len(self.offsets) - 1)
 
     @cached_property
     def types(self) -> Numbers:

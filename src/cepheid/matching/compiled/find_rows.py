@@ -16,6 +16,8 @@ from numba import njit
 from cepheid.matching.compiled.kernel.words import NEVER
 from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, IN_A_CHOICE, IN_A_ROW
 
+_AHEAD = 64  # anchors
+
 
 class Input(NamedTuple):
     """`offsets` are those of the keys that are looked at; the rows are all there are."""
@@ -241,7 +243,8 @@ def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
     rows, bits, ranks = out.rows, out.bits, out.ranks
     ends, starts = room[0], room[1]
     limits = (needed.max_runs, needed.max_matches)
-    size, found, at = 0, 0, 0
+    size, found, at, seen = 0, 0, 0, np.int64(0)
+    touched = 0 if together == 1 else len(anchors)
     for key in range(len(offsets) - 1):
         first, last = offsets[key], offsets[key + 1]
         before, whole = size, how == ALL_THAT_PASS
@@ -254,6 +257,12 @@ def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
             in_key = at < len(anchors) and anchors[at] < last
             since, until = last + 1, last + 1  # so that the last stretch is looked through, too
             if in_key:
+                if (
+                    at == touched
+                ):  # rare rows are fetched together: one by one, each would have to be waited for
+                    touched = min(at + _AHEAD, len(anchors))
+                    for i in range(at, touched):
+                        seen |= times[anchors[i]] & shared[0, anchors[i]]
                 since, until = end, end
                 if how != IN_A_ROW and not whole:
                     since, until = _stretch_in_time(
@@ -296,7 +305,7 @@ def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
             out.keys[found], out.offsets[found] = key, before
             found += 1
     out.offsets[found] = size
-    return found, size
+    return found, size, seen
 
 
 try:

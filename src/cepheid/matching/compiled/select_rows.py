@@ -53,7 +53,7 @@ def select_rows(
         *(np.empty(count, np.int64) for _ in range(3)), *(np.empty(len(offsets), np.int64) for _ in "ko")
     )
     steps = len(needed.chain)
-    found, size = find(
+    found, size, _ = find(
         needed,
         _input(needed, places, rows, offsets, also),
         out,
