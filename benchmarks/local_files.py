@@ -34,9 +34,9 @@ from cepheid.engines.local.run import Job
 from cepheid.engines.options import make_options
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Kernel, Keys
+from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.needed_rows import needed_by
 from cepheid.matching.compiled.select_rows import Selected, select_rows
-from cepheid.matching.compiled.tested_rows import TestedRows, places_of
 
 QUERY = """Login as l -> Payment[amount > 700] as p -> Payment[amount > p.amount] as q
     .within(1d) .partition_by(user) .emit(id: match_id(), user: user, first: p.amount, second: q.amount)"""
@@ -108,7 +108,7 @@ def kernel_and_sort(events: Path) -> dict[str, float]:
 
     def select() -> Selected:
         return select_rows(
-            needed, places, TestedRows.of(list(rows.tested.shared), rows.tested.times, rows.offsets)
+            needed, places, KeyedRows.of(list(rows.tested.shared), rows.tested.times, rows.offsets)
         )
 
     found = select()

@@ -34,9 +34,9 @@ from cepheid.matching.compiled.kernel.emission import (
     OUT_WIDTH,
 )
 from cepheid.matching.compiled.kernel.space import DROPPED, STARTED
+from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, needed_by
 from cepheid.matching.compiled.select_rows import Selected, select_rows
-from cepheid.matching.compiled.tested_rows import TestedRows, places_of
 from cepheid.pattern.expr import Expr, Field, walk
 
 _LEAST, _MOST = 1 << 14, 1 << 18  # rows of a chunk; a key is never cut
@@ -69,11 +69,11 @@ class Sorted:
         return rows if self.rank is None else self.rank[rows]
 
     @cached_property
-    def tested(self) -> TestedRows:
+    def tested(self) -> KeyedRows:
         """Times and the bits of all tests, in the order of the rows: gathered once for all streams."""
         names = [name for name in self.table.column_names if name.startswith(BITS)]
         bits = [self.table[name].to_numpy()[self.rows] for name in names]
-        return TestedRows.of(bits, self.table[TIME].to_numpy()[self.rows], self.offsets)
+        return KeyedRows.of(bits, self.table[TIME].to_numpy()[self.rows], self.offsets)
 
     @cached_property
     def words(self) -> KnownWords:

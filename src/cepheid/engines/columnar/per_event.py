@@ -13,7 +13,7 @@ from cepheid.engines.columnar.event_batch import EventBatch
 from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.matching.compiled.arrow_terms import Fields, Stays
 from cepheid.matching.compiled.arrow_tests import condition
-from cepheid.matching.compiled.tested_rows import BITS_A_COLUMN
+from cepheid.matching.compiled.keyed_rows import BITS_A_COLUMN
 from cepheid.matching.evaluate import compile_test
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event

@@ -32,11 +32,11 @@ from cepheid.matching.compiled.kernel.emission import (
 )
 from cepheid.matching.compiled.kernel.space import BY_EVENT
 from cepheid.matching.compiled.key_words import KeyWords
+from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
 from cepheid.matching.compiled.needed_rows import needed_by
 from cepheid.matching.compiled.select_rows import select_rows
 from cepheid.matching.compiled.tables import Table
-from cepheid.matching.compiled.tested_rows import TestedRows, places_of
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.evaluate import compile_test, compile_value
 from cepheid.matching.found import Findings
@@ -132,7 +132,7 @@ class KernelRows:
             busy = np.flatnonzero(np.diff(offsets))
             return WholeKeys(table, self.events(table), busy, np.append(offsets[busy], offsets[-1]))
         columns = [table[name].to_numpy() for name in self.layout.bit_names()]
-        tested = TestedRows.of(columns, times_of(table), offsets)
+        tested = KeyedRows.of(columns, times_of(table), offsets)
         found = select_rows(self.needed, self.places, tested, also=self._also(table))
         rows = table if len(found.rows) == table.num_rows else table.take(found.rows)
         events = to_events(

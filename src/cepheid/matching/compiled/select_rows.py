@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cepheid.matching.compiled.find_rows import Found, Input, find
+from cepheid.matching.compiled.keyed_rows import KeyedRows, Places
 from cepheid.matching.compiled.needed_rows import Needed
 from cepheid.matching.compiled.tables import Table
-from cepheid.matching.compiled.tested_rows import Places, TestedRows
 
 _NO_MARKS = np.zeros(0, np.bool_)
 _NO_ROWS = np.zeros(0, np.int64)
@@ -42,7 +42,7 @@ class _Anchor(NamedTuple):
 def select_rows(
     needed: Needed,
     places: Places,
-    rows: TestedRows,
+    rows: KeyedRows,
     keys: tuple[int, int] | None = None,
     also: npt.NDArray[np.bool_] | None = None,
 ) -> Selected:
@@ -66,7 +66,7 @@ def select_rows(
 
 
 def _input(
-    needed: Needed, places: Places, rows: TestedRows, offsets: Table, also: npt.NDArray[np.bool_] | None
+    needed: Needed, places: Places, rows: KeyedRows, offsets: Table, also: npt.NDArray[np.bool_] | None
 ) -> Input:
     anchor, anchors = _Anchor(0, 0, 1, 0), _NO_ROWS
     if len(needed.chain):
@@ -88,7 +88,7 @@ def _input(
     )
 
 
-def _masks(places: Places, rows: TestedRows) -> Table:
+def _masks(places: Places, rows: KeyedRows) -> Table:
     """The bits of some tests in each column."""
     masks = np.zeros(len(rows.shared), np.int64)
     for column, bit in places.tolist():
@@ -96,7 +96,7 @@ def _masks(places: Places, rows: TestedRows) -> Table:
     return masks
 
 
-def _anchor(needed: Needed, places: Places, rows: TestedRows) -> _Anchor:
+def _anchor(needed: Needed, places: Places, rows: KeyedRows) -> _Anchor:
     """The rarest test of the chain; one that a match passes several times is as good as one so much rarer."""
     tests = [(int(column), int(bit)) for column, bit in places[needed.chain]]
     shares = {test: rows.share(*test) / tests.count(test) for test in tests}

@@ -23,7 +23,7 @@ def places_of(numbers: Sequence[int]) -> Places:
 
 
 @dataclass(frozen=True)
-class TestedRows:
+class KeyedRows:
     """Rows of keys that lie one after the other, each key's in order."""
 
     shared: Table  # the bits of all tests; a column is a row of it
@@ -33,7 +33,7 @@ class TestedRows:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
-    def of(cls, columns: Sequence[Table], times: Table, offsets: Table) -> TestedRows:
+    def of(cls, columns: Sequence[Table], times: Table, offsets: Table) -> KeyedRows:
         shared = np.stack(columns) if len(columns) > 1 else columns[0].reshape(1, -1)
         return cls(shared, times, offsets)
 
