@@ -102,6 +102,36 @@ def test_many_made_up_patterns(selection: str) -> None:
     assert HOW[{".strict()": IN_A_ROW, ".stnm()": IN_A_WINDOW, ".stam()": IN_A_CHOICE}[selection]] > 400
 
 
+UNTIL = (
+    'A{2,} as a until type == "B" -> B as b .stnm() .within(4s)',
+    'A+ as a until type == "Z" -> C as c .partition_by(k)',
+    'A+ as a until type == "Z" .longest() .partition_by(k)',
+    'A{2,} as a until type == "Z" -> B+ as b until v > 1 -> C as c .within(9s)',
+    'A+ as a until type == "Q" -> next C as c .partition_by(k)',
+    'A as a -> all B until type == "C" as b -> C as c .strict() .longest() .partition_by(k, type)',
+    "A as a -> A{2,}.increasing(v) as b -> A[v <= b.v] as c .strict() .longest() .partition_by(k, type)",
+    "A as a -> A{1,}.decreasing(v) as b -> A{1,}.increasing(v) as c -> A[v <= c.v] as d .strict() .longest()",
+)
+
+
+def check_until(count: int) -> None:
+    @made_up(count)
+    @given(st.sampled_from(UNTIL), some_events(30, KINDS, (0, 0, 1, 1, 2)))
+    def run(query: str, events: list[Event]) -> None:
+        agree(query, events)
+
+    run()
+
+
+def test_what_ends_a_closure_is_seen() -> None:
+    check_until(60)
+
+
+@pytest.mark.soak
+def test_many_that_end_a_closure() -> None:
+    check_until(2_000)
+
+
 @pytest.mark.parametrize(
     ("query", "how", "chain"),
     [
