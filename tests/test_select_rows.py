@@ -50,13 +50,22 @@ def queries(draw: Draw, selection: str) -> str:
     for i in range(draw(st.integers(1, 4))):
         name = "abcd"[i]
         tests = ["", "", "[v > 1]", "[v == 0]", "[v >= 2]", "[v is not null]"]
-        if i:
-            tests += ["[v > a.v]", "[v != a.v]"]
-        step = pick("A", "A", "B", "C") + pick(*tests)
         closed = draw(st.integers(0, 3)) == 0
+        if i:
+            before = "abcd"[i - 1]
+            tests += ["[v > a.v]", f"[v != {before}.v]", f"[v < {before}.v]", f"[{before}.v >= v and v > 0]"]
+        if closed:
+            tests += [f"[v > {name}.v]", f"[v <= {name}.v]", f"[{name}.v > k]", f"[v != {name}.k]"] * 2
+        step = pick("A", "A", "B", "C") + pick(*tests)
         steps.append(f"{step}{pick(*COUNTED) if closed else ''} as {name}")
     if draw(st.integers(0, 7)) == 0:
-        steps.append("(A -> B[v > 0])+" if selection == ".strict()" else "C as z")
+        group = pick(
+            "(A -> B[v > 0])+",
+            "(A as x -> A[v >= x.v] as y){2,}",
+            "(A+ as x -> B as y){2}",
+            "OR(A as x, B as y)",
+        )
+        steps.insert(draw(st.integers(0, len(steps))), group if selection == ".strict()" else "C as z")
     text = " -> ".join(steps)
     if selection != ".strict()":
         text += pick("", "", " -> NOT C within 1s", " unless C[v == 1]")

@@ -35,7 +35,8 @@ from cepheid.matching.compiled.kernel.emission import (
 )
 from cepheid.matching.compiled.kernel.space import DROPPED, STARTED
 from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
-from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, needed_by
+from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, IN_A_ROW, needed_by
+from cepheid.matching.compiled.neighbours import neighbours_of, pair_bits
 from cepheid.matching.compiled.select_rows import Selected, select_rows
 from cepheid.pattern.expr import Expr, Field, walk
 
@@ -101,6 +102,7 @@ class StreamMatcher:
         numbers = {test: i for i, test in enumerate(group.bits.tests)}
         self.places = places_of([numbers[test] for test in self.stream.bits.tests])
         self.needed = needed_by(self.stream.plan)
+        self.pair_tests = neighbours_of(self.stream.plan).tests if self.needed.how == IN_A_ROW else ()
         kinds = [self.stream.compiled.types.get(name, -1) for name in group.types]
         self.kinds = np.array([*kinds, -1], np.int64)  # the last: a type that no stream names
         self.fields = _fields_read(self.stream)
@@ -128,9 +130,20 @@ class StreamMatcher:
         self, rows: Sorted, fields: pa.Table, also: Marks | None, keys: tuple[int, int], end: int
     ) -> list[Answers]:
         """The keys from one up to another. Without rows there is nothing to answer."""
-        selected = select_rows(self.needed, self.places, rows.tested, keys, also)
+        selected = select_rows(
+            self.needed, self.places, rows.tested, keys, also, self._pairs(rows, fields, keys)
+        )
         own = (_part(selected, first, last) for first, last in _chunks(selected.offsets, _MOST))
         return [self._matched(rows, fields, part, keys[0], end) for part in own]
+
+    def _pairs(self, rows: Sorted, fields: pa.Table, keys: tuple[int, int]) -> Numbers | None:
+        """How each row follows the one before, where the stream is of neighbours."""
+        if self.needed.how != IN_A_ROW:
+            return None
+        taken = rows.rows[rows.offsets[keys[0]] : rows.offsets[keys[1]]]
+        names = {name for test in self.pair_tests for name in (test.field, test.before)}
+        columns = {name: fields[name].take(pa.array(taken)) for name in names if name in fields.column_names}
+        return pair_bits(self.pair_tests, columns, len(taken))
 
     def _matched(self, rows: Sorted, fields: pa.Table, own: Selected, before: int, end: int) -> Answers:
         taken = rows.rows[own.rows]

@@ -15,6 +15,7 @@ from numba import njit
 
 from cepheid.matching.compiled.kernel.words import NEVER
 from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, IN_A_CHOICE, IN_A_ROW
+from cepheid.matching.compiled.neighbours import PAIRS, POSITION, SOURCE, TARGET
 
 _AHEAD = 64  # anchors
 
@@ -29,6 +30,8 @@ class Input(NamedTuple):
     places: Any
     masks: Any  # of each shared column the bits of this plan
     must: Any  # of each shared column the bits that every match has
+    ways: Any  # of neighbours; empty: how rows follow each other is not looked at
+    pairs: Any  # bits of the tests of each row and the one before, of the rows of these keys
     anchors: Any  # rows of these keys
     together: int  # so many anchors every match has
     at: int  # the step of the chain that an anchor is, the first of them
@@ -235,6 +238,66 @@ def _kept(
     return left
 
 
+@njit(inline="always")
+def _taken(
+    ways: Any, rows: Any, bits: Any, pairs: Any, first: Any, at: Any, runs: Any, opened: Any, live: Any
+) -> Any:
+    """The states that runs come to with a row: those open before, and those that begin with it and can end."""
+    after, word, pair = np.int64(0), bits[at], pairs[rows[at] - first]
+    for i in range(len(ways)):
+        if (word >> ways[i, POSITION]) & 1 == 0 or pair & ways[i, PAIRS] != ways[i, PAIRS]:
+            continue
+        source, target = ways[i, SOURCE], ways[i, TARGET]
+        runs[1, target] += 1.0 if source < 0 else runs[0, source]
+        if (opened >> source) & 1 if source >= 0 else (live >> target) & 1:
+            after |= np.int64(1) << target
+    return after
+
+
+@njit(nogil=True)
+def _kept_in_a_row(
+    ways: Any,
+    accepting: Any,
+    max_runs: Any,
+    pairs: Any,
+    first: Any,
+    rows: Any,
+    bits: Any,
+    ranks: Any,
+    before: Any,
+    size: Any,
+    end_of: Any,
+    runs: Any,
+) -> Any:
+    """Of the rows of a stretch those at which a run is open that can end, and the row that ends it."""
+    live = np.int64(accepting)  # the states after a row from which rows behind it lead to an end
+    for at in range(size - 1, before - 1, -1):
+        end_of[at - before, 0] = live
+        word, pair, earlier = bits[at], pairs[rows[at] - first], np.int64(accepting)
+        for i in range(len(ways)):
+            source = ways[i, SOURCE]
+            if source < 0 or (live >> ways[i, TARGET]) & 1 == 0:
+                continue
+            if (word >> ways[i, POSITION]) & 1 and pair & ways[i, PAIRS] == ways[i, PAIRS]:
+                earlier |= np.int64(1) << source
+        live = earlier
+    runs[0, :] = 0.0
+    for at in range(before, size):  # are there too many? Nothing is changed before that is known
+        runs[1, :] = 0.0
+        _taken(ways, rows, bits, pairs, first, at, runs, np.int64(0), np.int64(0))
+        runs[0, :] = runs[1, :]
+        if runs[0].sum() > max_runs:
+            return size
+    opened, left = np.int64(0), before
+    for at in range(before, size):
+        after = _taken(ways, rows, bits, pairs, first, at, runs, opened, end_of[at - before, 0])
+        if after != 0 or opened != 0:
+            rows[left], bits[left], ranks[left] = rows[at], bits[at] if after != 0 else 0, ranks[at]
+            left += 1
+        opened = after
+    return left
+
+
 def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
     """How many keys have rows, and how many rows there are."""
     how, chain, within, span, safe = needed.how, needed.chain, needed.within, needed.span, needed.safe
@@ -242,6 +305,7 @@ def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
     masks, must, anchors, together = given.masks, given.must, given.anchors, given.together
     rows, bits, ranks = out.rows, out.bits, out.ranks
     ends, starts = room[0], room[1]
+    runs = np.zeros((2, 64), np.float64)
     limits = (needed.max_runs, needed.max_matches)
     size, found, at, seen = 0, 0, 0, np.int64(0)
     touched = 0 if together == 1 else len(anchors)
@@ -279,7 +343,22 @@ def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
                     grown = _gathered(
                         shared, times, also, places, masks, first, begin, end, rows, bits, ranks, size
                     )
-                    if how != IN_A_ROW:
+                    if how == IN_A_ROW and len(given.ways) > 0:
+                        grown = _kept_in_a_row(
+                            given.ways,
+                            needed.accepting,
+                            needed.max_runs,
+                            given.pairs,
+                            offsets[0],
+                            rows,
+                            bits,
+                            ranks,
+                            size,
+                            grown,
+                            end_of,
+                            runs,
+                        )
+                    elif how != IN_A_ROW:
                         grown = _kept(
                             how,
                             chain,

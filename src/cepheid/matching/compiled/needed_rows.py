@@ -9,13 +9,14 @@ decided in each such stretch by itself. If matches have several events that pass
 of them lie within the window too, and the stretch goes from the window's length before the last of these to the
 longest that a run is open after the first.
 
-Under `strict` a run takes every event from its start on, so a row that passes nothing ends all runs, and is kept as the
-one that does: what is kept after it begins with no run open, whatever was left out between. A start is feasible if the
-rows from it on pass the tests of the first steps, one after the other, as far as there is one way to go on. From the
-first feasible start all rows stay up to that end. A start that is not feasible is one run until it ends, before it has
-come so far: rows back to those whose runs may be open at the first feasible start stay, too, so that from there on
-every run there would be is there, and limits and skips find what they ever did. At rows before, there are fewer runs
-than the chain has steps.
+Under `strict` a run takes every event from its start on. A start is feasible if the rows from it on pass the tests of
+the first steps, one after the other, as far as there is one way to go on. A stretch goes from the first feasible start
+to the row that passes nothing and ends all runs; it begins with the rows whose runs may be open at that start. In a
+stretch the plan's automaton over rows (`neighbours.py`) tells which starts can come to an end at all, and how long a
+run of theirs is open. These rows stay, and so does the row that ends the last of these runs, as one that passes
+nothing: whatever was left out between, what follows begins with no run open. A run of another start comes to no match,
+so it does not matter that it ends there too, unless a limit counts it: where there might be more runs than the limit,
+all rows of the stretch stay. Outside of stretches there are never more runs than the chain has steps.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.neighbours import NO_NEIGHBOURS, neighbours_of
 from cepheid.matching.compiled.tables import Table
 from cepheid.pattern.expr import Binary, Expr, Field, In, IsNull, Literal, Unary, walk
 from cepheid.pattern.model import Arrow, Closure, Emission, Limits, Node, Selection, Sequence, SkipTo, Step
@@ -50,10 +52,13 @@ class Needed(NamedTuple):
     safe: int  # a key with so many rows reaches no limit
     max_runs: int
     max_matches: int
+    ways: Table  # of neighbours: see `neighbours.py`
+    accepting: int
 
 
 def needed_by(plan: Plan) -> Needed:
     how, chain = _chain_of(plan)
+    neighbours = neighbours_of(plan) if how == IN_A_ROW else NO_NEIGHBOURS
     within = -1 if plan.pattern.within is None else plan.pattern.within
     bounds = [a.node.within for a in plan.automaton.absences]
     limits = plan.pattern.limits
@@ -66,6 +71,8 @@ def needed_by(plan: Plan) -> Needed:
         _safe_length(how, len(chain), limits),
         limits.max_runs,
         limits.max_matches,
+        neighbours.ways,
+        neighbours.accepting,
     )
 
 

@@ -45,8 +45,13 @@ def select_rows(
     rows: KeyedRows,
     keys: tuple[int, int] | None = None,
     also: npt.NDArray[np.bool_] | None = None,
+    pairs: Table | None = None,
 ) -> Selected:
-    """Of the keys from one up to another. `also` are rows that the plan sees whatever they pass."""
+    """Of the keys from one up to another.
+
+    `also` are rows that the plan sees whatever they pass. `pairs` tell how each row of these keys follows the one
+    before it; without them that is not looked at.
+    """
     offsets = rows.offsets if keys is None else rows.offsets[keys[0] : keys[1] + 1]
     count, longest = int(offsets[-1] - offsets[0]), int(np.diff(offsets).max(initial=0))
     out = Found(
@@ -55,7 +60,7 @@ def select_rows(
     steps = len(needed.chain)
     found, size, _ = find(
         needed,
-        _input(needed, places, rows, offsets, also),
+        _input(needed, places, rows, offsets, also, pairs),
         out,
         np.empty((longest if steps else 0, steps), np.int64),
         np.empty((2, steps), np.int64),
@@ -66,7 +71,12 @@ def select_rows(
 
 
 def _input(
-    needed: Needed, places: Places, rows: KeyedRows, offsets: Table, also: npt.NDArray[np.bool_] | None
+    needed: Needed,
+    places: Places,
+    rows: KeyedRows,
+    offsets: Table,
+    also: npt.NDArray[np.bool_] | None,
+    pairs: Table | None,
 ) -> Input:
     anchor, anchors = _Anchor(0, 0, 1, 0), _NO_ROWS
     if len(needed.chain):
@@ -82,6 +92,8 @@ def _input(
         places,
         _masks(places, rows),
         _masks(places[needed.chain], rows),
+        needed.ways if pairs is not None else needed.ways[:0],
+        _NO_ROWS if pairs is None else pairs,
         anchors,
         anchor.together,
         anchor.at,
