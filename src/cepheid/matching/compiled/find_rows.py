@@ -242,8 +242,11 @@ def _kept(
 def _taken(
     ways: Any, rows: Any, bits: Any, pairs: Any, first: Any, at: Any, runs: Any, opened: Any, live: Any
 ) -> Any:
-    """The states that runs come to with a row: those open before, and those that begin with it and can end."""
-    after, word, pair = np.int64(0), bits[at], pairs[rows[at] - first]
+    """The states that runs come to with a row: those open before, and those that begin with it and can end.
+
+    And as which positions they take it.
+    """
+    after, positions, word, pair = np.int64(0), np.int64(0), bits[at], pairs[rows[at] - first]
     for i in range(len(ways)):
         if (word >> ways[i, POSITION]) & 1 == 0 or pair & ways[i, PAIRS] != ways[i, PAIRS]:
             continue
@@ -251,7 +254,8 @@ def _taken(
         runs[1, target] += 1.0 if source < 0 else runs[0, source]
         if (opened >> source) & 1 if source >= 0 else (live >> target) & 1:
             after |= np.int64(1) << target
-    return after
+            positions |= np.int64(1) << ways[i, POSITION]
+    return after, positions
 
 
 @njit(nogil=True)
@@ -269,7 +273,10 @@ def _kept_in_a_row(
     end_of: Any,
     runs: Any,
 ) -> Any:
-    """Of the rows of a stretch those at which a run is open that can end, and the row that ends it."""
+    """Of the rows of a stretch those at which a run is open that can end, and the row that ends it.
+
+    Of their bits only those by which such a run takes them: other starts are none.
+    """
     live = np.int64(accepting)  # the states after a row from which rows behind it lead to an end
     for at in range(size - 1, before - 1, -1):
         end_of[at - before, 0] = live
@@ -290,9 +297,9 @@ def _kept_in_a_row(
             return size
     opened, left = np.int64(0), before
     for at in range(before, size):
-        after = _taken(ways, rows, bits, pairs, first, at, runs, opened, end_of[at - before, 0])
+        after, positions = _taken(ways, rows, bits, pairs, first, at, runs, opened, end_of[at - before, 0])
         if after != 0 or opened != 0:
-            rows[left], bits[left], ranks[left] = rows[at], bits[at] if after != 0 else 0, ranks[at]
+            rows[left], bits[left], ranks[left] = rows[at], positions, ranks[at]
             left += 1
         opened = after
     return left

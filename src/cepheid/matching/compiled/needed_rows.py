@@ -13,10 +13,11 @@ Under `strict` a run takes every event from its start on. A start is feasible if
 the first steps, one after the other, as far as there is one way to go on. A stretch goes from the first feasible start
 to the row that passes nothing and ends all runs; it begins with the rows whose runs may be open at that start. In a
 stretch the plan's automaton over rows (`neighbours.py`) tells which starts can come to an end at all, and how long a
-run of theirs is open. These rows stay, and so does the row that ends the last of these runs, as one that passes
-nothing: whatever was left out between, what follows begins with no run open. A run of another start comes to no match,
-so it does not matter that it ends there too, unless a limit counts it: where there might be more runs than the limit,
-all rows of the stretch stay. Outside of stretches there are never more runs than the chain has steps.
+run of theirs is open. These rows stay, with the bits by which such a run takes them, and so does the row that ends the
+last of these runs, as one that passes nothing: whatever was left out between, what follows begins with no run open. A
+run of another start comes to no match, so it does not matter whether it begins or when it ends, unless a limit counts
+it: where there might be more runs than the limit, all rows of the stretch stay as they are. Outside of stretches there
+are never more runs than the chain has steps.
 """
 
 from __future__ import annotations
