@@ -140,10 +140,14 @@ class StreamMatcher:
         """How each row follows the one before, where the stream is of neighbours."""
         if self.needed.how != IN_A_ROW:
             return None
-        taken = rows.rows[rows.offsets[keys[0]] : rows.offsets[keys[1]]]
+        first, last = int(rows.offsets[keys[0]]), int(rows.offsets[keys[1]])
+        own = rows.tested.passing_any(self.places, first, last)  # a run takes no others
+        taken = pa.array(rows.rows[own])
         names = {name for test in self.pair_tests for name in (test.field, test.before)}
-        columns = {name: fields[name].take(pa.array(taken)) for name in names if name in fields.column_names}
-        return pair_bits(self.pair_tests, columns, len(taken))
+        columns = {name: fields[name].take(taken) for name in names if name in fields.column_names}
+        found = np.zeros(last - first, np.int64)
+        found[own - first] = pair_bits(self.pair_tests, columns, len(own))
+        return found
 
     def _matched(self, rows: Sorted, fields: pa.Table, own: Selected, before: int, end: int) -> Answers:
         taken = rows.rows[own.rows]

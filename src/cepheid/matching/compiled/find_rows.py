@@ -74,7 +74,9 @@ def _gathered(
     size: Any,
 ) -> Any:
     """The plan's own rows among some of a key that begins at `of_key`. Ranks count what has the same time before."""
-    sees_more = len(also) > 0
+    sees_more, moved = len(also) > 0, len(masks) > 1
+    for i in range(len(places)):
+        moved = moved or places[i, 1] != i
     now, rank, row = times[first], np.int64(-1), first - 1
     while row >= of_key and times[row] == now:
         rank += _passes(shared, masks, row)
@@ -86,8 +88,9 @@ def _gathered(
         if times[row] != now:
             now, rank = times[row], np.int64(-1)
         rank += passes
-        word = np.int64(0)
-        if passes:
+        word = shared[0, row] & masks[0]
+        if moved:
+            word = np.int64(0)
             for i in range(len(places)):
                 word |= _is_step(shared, places, i, row) << i
         rows[size], bits[size], ranks[size] = row, word, max(rank, 0)
@@ -199,14 +202,18 @@ def _kept(
     """Of the rows of a stretch, which lie at the end of what was found, those that are needed."""
     steps = len(chain)
     ends[:] = NEVER  # the earliest end of the ways that begin with a step at a later row
+    feasible = False
     for at in range(size - 1, before - 1, -1):
+        time, word = times[rows[at]], bits[at]
         for i in range(steps):  # a row is never two steps: the next step's end is of later rows
-            end = NEVER
-            if (bits[at] >> chain[i]) & 1:
-                end = times[rows[at]] if i == steps - 1 else ends[i + 1]
+            end = ends[i + 1] if i < steps - 1 else time
+            end = end if (word >> chain[i]) & 1 else NEVER
             end_of[at - before, i] = end
             ends[i] = min(ends[i], end)
-    if ends[0] == NEVER:
+        feasible |= (within < 0 or end_of[at - before, 0] - time <= within) and end_of[
+            at - before, 0
+        ] != NEVER
+    if not feasible:
         return before
     starts[:] = -NEVER  # the latest start of the ways that come to a step before this row
     until = -NEVER  # no run that can end in a match is open after it

@@ -42,6 +42,21 @@ class KeyedRows:
         asked = self.shared[column, :: max(self.shared.shape[1] // _SAMPLE, 1)]
         return float(((asked >> bit) & 1).sum()) / max(len(asked), 1)
 
+    def masks(self, places: Places) -> Table:
+        """The bits of some tests in each column."""
+        found = np.zeros(len(self.shared), np.int64)
+        for column, bit in places.tolist():
+            found[column] |= 1 << bit
+        return found
+
+    def passing_any(self, places: Places, first: int, last: int) -> Table:
+        """Of some rows those that pass any of some tests."""
+        passes = np.zeros(last - first, np.bool_)
+        for column, mask in zip(self.shared, self.masks(places), strict=True):
+            passes |= (column[first:last] & mask) != 0
+        found: Table = np.flatnonzero(passes) + first
+        return found
+
     def passing(self, column: int, bit: int) -> Table:
         """The rows that pass a test."""
         with self._lock:

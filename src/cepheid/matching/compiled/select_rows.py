@@ -90,22 +90,14 @@ def _input(
         offsets,
         _NO_MARKS if also is None else also,
         places,
-        _masks(places, rows),
-        _masks(places[needed.chain], rows),
+        rows.masks(places),
+        rows.masks(places[needed.chain]),
         needed.ways if pairs is not None else needed.ways[:0],
         _NO_ROWS if pairs is None else pairs,
         anchors,
         anchor.together,
         anchor.at,
     )
-
-
-def _masks(places: Places, rows: KeyedRows) -> Table:
-    """The bits of some tests in each column."""
-    masks = np.zeros(len(rows.shared), np.int64)
-    for column, bit in places.tolist():
-        masks[column] |= 1 << bit
-    return masks
 
 
 def _anchor(needed: Needed, places: Places, rows: KeyedRows) -> _Anchor:
