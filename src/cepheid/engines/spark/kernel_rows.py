@@ -34,7 +34,8 @@ from cepheid.matching.compiled.kernel.space import BY_EVENT
 from cepheid.matching.compiled.key_words import KeyWords
 from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
-from cepheid.matching.compiled.needed_rows import needed_by
+from cepheid.matching.compiled.needed_rows import IN_A_ROW, needed_by
+from cepheid.matching.compiled.neighbours import neighbours_of, pair_bits
 from cepheid.matching.compiled.select_rows import select_rows
 from cepheid.matching.compiled.tables import Table
 from cepheid.matching.compiled.unsupported import Unsupported
@@ -133,7 +134,8 @@ class KernelRows:
             return WholeKeys(table, self.events(table), busy, np.append(offsets[busy], offsets[-1]))
         columns = [table[name].to_numpy() for name in self.layout.bit_names()]
         tested = KeyedRows.of(columns, times_of(table), offsets)
-        found = select_rows(self.needed, self.places, tested, also=self._also(table))
+        pairs = self._pairs(table) if self.needed.how == IN_A_ROW else None
+        found = select_rows(self.needed, self.places, tested, also=self._also(table), pairs=pairs)
         rows = table if len(found.rows) == table.num_rows else table.take(found.rows)
         events = to_events(
             self.fields(rows),
@@ -144,6 +146,12 @@ class KernelRows:
             found.ranks,
         )
         return WholeKeys(rows, events, found.keys, found.offsets)
+
+    def _pairs(self, table: pa.Table) -> Table:
+        """How each row follows the one before."""
+        fields = self.fields(table)
+        columns = dict(zip(fields.column_names, fields.columns, strict=True))
+        return pair_bits(neighbours_of(self.plan).tests, columns, table.num_rows)
 
     def events(self, table: pa.Table) -> Events:
         fields = self.fields(table)
