@@ -18,6 +18,7 @@ from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, IN_A_CHOICE, IN
 from cepheid.matching.compiled.neighbours import PAIRS, POSITION, SOURCE, TARGET
 
 _AHEAD = 64  # anchors
+_RARE = 16  # one in so many rows is an anchor: others lie near each other in memory anyway
 
 
 class Input(NamedTuple):
@@ -322,7 +323,7 @@ def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
     runs = np.zeros((2, 64), np.float64)
     limits = (needed.max_runs, needed.max_matches)
     size, found, at, seen = 0, 0, 0, np.int64(0)
-    touched = 0 if together == 1 else len(anchors)
+    touched = 0 if len(anchors) * _RARE < offsets[-1] - offsets[0] else len(anchors)
     for key in range(len(offsets) - 1):
         first, last = offsets[key], offsets[key + 1]
         before, whole = size, how == ALL_THAT_PASS
