@@ -34,8 +34,9 @@ from cepheid.engines.local.run import Job
 from cepheid.engines.options import make_options
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Kernel, Keys
+from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.needed_rows import needed_by
-from cepheid.matching.compiled.select_rows import Selected, places_of, select_rows
+from cepheid.matching.compiled.select_rows import Selected, select_rows
 
 QUERY = """Login as l -> Payment[amount > 700] as p -> Payment[amount > p.amount] as q
     .within(1d) .partition_by(user) .emit(id: match_id(), user: user, first: p.amount, second: q.amount)"""
@@ -97,7 +98,7 @@ def kernel_and_sort(events: Path) -> dict[str, float]:
     stream = group.streams[0]
     fields = table.select([FIELD + "amount"]).rename_columns(["amount"]).take(pa.array(rows.rows))
     kinds = np.array([stream.compiled.types[name] for name in group.types])[table[TYPE].to_numpy()]
-    made = [times[rows.rows], rows.bits[0], kinds[rows.rows]]
+    made = [times[rows.rows], rows.tested.shared[0], kinds[rows.rows]]
     matrices = to_events(fields, stream.compiled.columns, *made)
     keys, kernel, end = Keys.without_state(rows.offsets), Kernel(stream.compiled), int(times[-1])
     matching = least(lambda: kernel.match(matrices, keys, end, ends=True))
@@ -106,10 +107,12 @@ def kernel_and_sort(events: Path) -> dict[str, float]:
     places = places_of([numbers[test] for test in stream.bits.tests])
 
     def select() -> Selected:
-        return select_rows(needed, places, rows.bits, rows.times, rows.offsets)
+        return select_rows(
+            needed, places, KeyedRows.of(list(rows.tested.shared), rows.tested.times, rows.offsets)
+        )
 
     found = select()
-    fewer = (rows.times[found.rows], found.bits, made[2][found.rows], found.ranks)
+    fewer = (rows.tested.times[found.rows], found.bits, made[2][found.rows], found.ranks)
     matrices_left = to_events(fields.take(pa.array(found.rows)), stream.compiled.columns, *fewer)
     keys_left = Keys.without_state(found.offsets)
     return {

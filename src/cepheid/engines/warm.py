@@ -8,9 +8,10 @@ import pyarrow as pa
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import CompiledPlan, Kernel, Keys
+from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.needed_rows import needed_by
 from cepheid.matching.compiled.packed_words import pack, unpack
-from cepheid.matching.compiled.select_rows import places_of, select_rows
+from cepheid.matching.compiled.select_rows import select_rows
 from cepheid.pattern.types import struct_of
 
 # One pattern of each kind: each kind is compiled by itself.
@@ -24,7 +25,7 @@ def warm() -> None:
         plan = CompiledPlan.of(compile(query).last.plan, struct_of({}))
         events = to_events(pa.table({}), plan.columns, none, none, none)
         Kernel(plan).match(events, Keys.without_state(offsets), 0, ends=True)
-    select_rows(needed_by(plan.plan), places_of([0]), [none], none, offsets)
+    select_rows(needed_by(plan.plan), places_of([0]), KeyedRows.of([none], none, offsets))
     unpack(*pack(none, offsets))
 
 

@@ -86,7 +86,7 @@ def choose(program: Program, scan: Scan, columns: Columns) -> Choice:
     streams: list[StreamPlan] = []
     reasons: dict[str, str] = {}
     for planned in program:
-        found = compiled(planned, program, event)
+        found = compiled(planned, program, event, columns.type)
         if isinstance(found, str):
             reasons[planned.name] = found
         else:
@@ -94,7 +94,9 @@ def choose(program: Program, scan: Scan, columns: Columns) -> Choice:
     return Choice(scan, tuple(streams), reasons)
 
 
-def compiled(planned: PlannedStream, program: Program, event: Type) -> StreamPlan | str:
+def compiled(
+    planned: PlannedStream, program: Program, event: Type, type_column: str = "type"
+) -> StreamPlan | str:
     """A stream for the kernel, or why it cannot take it."""
     from cepheid.engines.columnar.groups import StreamPlan
     from cepheid.engines.columnar.per_event import PlanBits
@@ -106,7 +108,8 @@ def compiled(planned: PlannedStream, program: Program, event: Type) -> StreamPla
     if any(planned.name in other.feeds_on for other in program):
         return "another stream feeds on it"
     try:
-        return StreamPlan(planned, CompiledPlan.of(planned.plan, event), PlanBits.of(planned.plan))
+        bits = PlanBits.of(planned.plan, type_column)
+        return StreamPlan(planned, CompiledPlan.of(planned.plan, event), bits)
     except Unsupported as reason:
         return str(reason)
 

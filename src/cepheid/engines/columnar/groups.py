@@ -42,7 +42,7 @@ class Group:
 
     streams: tuple[StreamPlan, ...]
     fields: tuple[str, ...]
-    types: tuple[str, ...]  # of events that any of them names
+    types: tuple[str, ...]  # of events that any of them names or has to see
     bits: SharedBits
     schema: pa.Schema
 
@@ -61,7 +61,7 @@ def groups_of(streams: Iterable[StreamPlan], scan: Scan, columns: Columns) -> li
 def _group(streams: tuple[StreamPlan, ...], scan: Scan, columns: Columns) -> Group:
     wanted = [fields_needed(s.plan) for s in streams]
     names = [n for n in scan.types if any(w is None or n in w for w in wanted)]
-    types = tuple(dict.fromkeys(t for s in streams for t in s.plan.event_types))
+    types = tuple(dict.fromkeys(t for s in streams for t in (*s.plan.event_types, *sorted(s.bits.closing))))
     own = [(TIME, pa.int64()), (ARRIVAL, pa.int64()), (TYPE, pa.int32())]
     bits = SharedBits.of([s.bits for s in streams])
     own += [(f"{BITS}{i}", pa.int64()) for i in range(bits.columns)]

@@ -12,10 +12,12 @@ from cepheid.engines.columnar.groups import StreamPlan
 from cepheid.engines.columnar.instants import Numbers
 from cepheid.engines.columnar.kept import FIELD, TIME
 from cepheid.engines.columnar.key_codes import key_values
+from cepheid.engines.columnar.known_words import KnownWords
+from cepheid.engines.columnar.matching import Sorted
 from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.local.frames import SCALARS
 from cepheid.matching.compiled.compiled_plan import Answers
-from cepheid.matching.compiled.kernel.emission import EVENT_ROW
+from cepheid.matching.compiled.kernel.emission import EVENT_ROW, OUT_KEY
 from cepheid.matching.compiled.key_words import KeyWords
 from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
 from cepheid.pattern.expr import Call, Element, Expr, Field, Key
@@ -40,13 +42,14 @@ class MatchTable:
         found = cls(stream.plan, {name: (expr, types[name]) for name, expr in exprs.items()})
         return found if all(found._fits(*column, fields) for column in found.columns.values()) else None
 
-    def read(self, answers: Answers, matches: Numbers, table: pa.Table) -> pa.Table:
-        known = KeyWords(self.plan.inferred_key)
+    def read(self, answers: Answers, matches: Numbers, rows: Sorted) -> pa.Table:
+        table, known = rows.table, KeyWords(self.plan.inferred_key)
 
-        def words(rows: Numbers) -> npt.NDArray[np.uint64]:
-            return known.of(key_values(self.plan, table, rows))
+        def words(which: Numbers) -> npt.NDArray[np.uint64]:
+            return known.of(key_values(self.plan, table, which))
 
         read = _PartColumns(self.plan, answers, matches, _fields(table), table[TIME].to_numpy(), words)
+        read.known = rows.words
         return pa.table({name: read.typed(*column) for name, column in self.columns.items()})
 
     def _fits(self, expr: Expr, kind: Type, fields: dict[str, pa.DataType]) -> bool:
@@ -96,7 +99,13 @@ def _fields(table: pa.Table) -> pa.Table:
 
 
 class _PartColumns(MatchColumns):
-    """Columns of matches, whole events among them."""
+    """Columns of matches, whole events among them. Streams of a group have the same keys: their words are `known`."""
+
+    known: KnownWords
+
+    def _key_words(self) -> npt.NDArray[np.uint64]:
+        firsts = self.events[np.cumsum(self.counts) - self.counts, EVENT_ROW]
+        return self.known.of(self.rows[:, OUT_KEY], firsts, self.words)
 
     def typed(self, expr: Expr, kind: Type) -> pa.Array:
         if not isinstance(expr, Field) or expr.path or expr.alias is None:

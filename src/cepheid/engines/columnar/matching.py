@@ -1,11 +1,16 @@
-"""Kept rows of many keys through the kernel: sorted by key, cut into chunks of whole keys, matched by threads."""
+"""Kept rows of many keys through the kernel: sorted by key, cut into chunks of whole keys, matched by threads.
+
+Of a chunk only the rows that a stream needs become events. Streams are matched beside each other, and while the answers
+of one are put together the next ones are being matched.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,21 +20,28 @@ from cepheid.engines.columnar.groups import Group, StreamPlan
 from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
 from cepheid.engines.columnar.key_codes import key_codes
+from cepheid.engines.columnar.known_words import KnownWords
 from cepheid.engines.columnar.ordering import by_code, total_order
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Answers, Kernel, Keys
 from cepheid.matching.compiled.kernel.emission import (
     EVENT_ROW,
+    EVENT_WIDTH,
     OUT_CAUSE,
     OUT_FIRST,
     OUT_KEY,
     OUT_PHASE,
+    OUT_WIDTH,
 )
-from cepheid.matching.compiled.needed_rows import needed_by
-from cepheid.matching.compiled.select_rows import places_of, select_rows
+from cepheid.matching.compiled.kernel.space import DROPPED, STARTED
+from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
+from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, IN_A_ROW, needed_by
+from cepheid.matching.compiled.neighbours import neighbours_of, pair_bits
+from cepheid.matching.compiled.select_rows import Selected, select_rows
 from cepheid.pattern.expr import Expr, Field, walk
 
 _LEAST, _MOST = 1 << 14, 1 << 18  # rows of a chunk; a key is never cut
+_MOST_LOOKED_AT = 1 << 22  # where few of them are needed
 
 
 @dataclass(frozen=True)
@@ -40,6 +52,7 @@ class Sorted:
     rank: Numbers | None  # each row's place in the total order; None: it is its own number
     rows: Numbers
     offsets: Numbers  # where each key begins; one more
+    _marks: dict[tuple[int, ...] | None, Marks] = field(default_factory=dict)
 
     @classmethod
     def of(cls, group: Group, table: pa.Table, order_columns: int) -> Sorted:
@@ -57,69 +70,93 @@ class Sorted:
         return rows if self.rank is None else self.rank[rows]
 
     @cached_property
-    def times(self) -> Numbers:
-        """In the order of the rows."""
-        found: Numbers = self.table[TIME].to_numpy()[self.rows]
-        return found
+    def tested(self) -> KeyedRows:
+        """Times and the bits of all tests, in the order of the rows: gathered once for all streams."""
+        names = [name for name in self.table.column_names if name.startswith(BITS)]
+        bits = [self.table[name].to_numpy()[self.rows] for name in names]
+        return KeyedRows.of(bits, self.table[TIME].to_numpy()[self.rows], self.offsets)
 
     @cached_property
-    def bits(self) -> list[Numbers]:
-        """The bits of all tests, in the order of the rows: gathered once for all streams."""
-        names = [name for name in self.table.column_names if name.startswith(BITS)]
-        return [self.table[name].to_numpy()[self.rows] for name in names]
+    def words(self) -> KnownWords:
+        return KnownWords(len(self.offsets) - 1)
 
     @cached_property
     def types(self) -> Numbers:
         found: Numbers = self.table[TYPE].to_numpy()[self.rows]
         return found
 
+    def of_types(self, types: tuple[int, ...] | None) -> Marks:
+        """The rows of some types, by their numbers; None: all rows."""
+        if types not in self._marks:
+            every = np.ones(len(self.rows), np.bool_)
+            self._marks[types] = every if types is None else np.isin(self.types, types)
+        return self._marks[types]
+
 
 class StreamMatcher:
     """One stream, over sorted rows."""
 
-    def __init__(self, group: Group, number: int, pool: Executor, threads: int) -> None:
+    def __init__(self, group: Group, number: int) -> None:
         self.group, self.stream = group, group.streams[number]
-        self.pool, self.threads = pool, threads
         self._own = threading.local()
         numbers = {test: i for i, test in enumerate(group.bits.tests)}
         self.places = places_of([numbers[test] for test in self.stream.bits.tests])
         self.needed = needed_by(self.stream.plan)
+        self.pair_tests = neighbours_of(self.stream.plan).tests if self.needed.how == IN_A_ROW else ()
         kinds = [self.stream.compiled.types.get(name, -1) for name in group.types]
         self.kinds = np.array([*kinds, -1], np.int64)  # the last: a type that no stream names
         self.fields = _fields_read(self.stream)
 
-    def match(self, rows: Sorted, end: int) -> Answers:
-        """What the kernel answers, with the numbers of rows in the table, and of keys."""
+    def begin(self, rows: Sorted, end: int, pool: Executor, threads: int) -> list[Future[list[Answers]]]:
+        """Chunk by chunk what the kernel answers, with the numbers of rows in the table, and of keys."""
         names = [FIELD + name for name in self.fields if FIELD + name in rows.table.column_names]
         fields = rows.table.select(names).rename_columns([n.removeprefix(FIELD) for n in names])
         also = self._also(rows)
-
-        def chunk(keys: tuple[int, int]) -> Answers:
-            return self._chunk(rows, fields, also, *keys, end)
-
-        return _joined(list(self.pool.map(chunk, _chunks(rows.offsets, self.threads))))
+        most = _MOST if self.needed.how == ALL_THAT_PASS else _MOST_LOOKED_AT
+        # Streams are matched beside each other: where there are many, each has one chunk.
+        size = int(rows.offsets[-1]) * len(self.group.streams) // (4 * threads)
+        chunks = _chunks(rows.offsets, min(max(size, _LEAST), most))
+        return [pool.submit(self._chunk, rows, fields, also, keys, end) for keys in chunks]
 
     def _also(self, rows: Sorted) -> Marks | None:
         """The rows that the stream sees whatever they pass."""
         bits = self.stream.bits
         if bits.sees_all:
-            return np.ones(len(rows.rows), np.bool_)
-        closing = [i for i, name in enumerate(self.group.types) if name in bits.closing]
-        return np.isin(rows.types, closing) if closing else None
+            return rows.of_types(None)
+        closing = tuple(i for i, name in enumerate(self.group.types) if name in bits.closing)
+        return rows.of_types(closing) if closing else None
 
     def _chunk(
-        self, rows: Sorted, fields: pa.Table, also: Marks | None, first: int, last: int, end: int
-    ) -> Answers:
-        """The keys from the first up to the last."""
-        offsets = rows.offsets[first : last + 1]
-        selected = select_rows(self.needed, self.places, rows.bits, rows.times, offsets, also)
-        taken = rows.rows[selected.rows]
-        columns = self.stream.compiled.columns
+        self, rows: Sorted, fields: pa.Table, also: Marks | None, keys: tuple[int, int], end: int
+    ) -> list[Answers]:
+        """The keys from one up to another. Without rows there is nothing to answer."""
+        selected = select_rows(
+            self.needed, self.places, rows.tested, keys, also, self._pairs(rows, fields, keys)
+        )
+        own = (_part(selected, first, last) for first, last in _chunks(selected.offsets, _MOST))
+        return [self._matched(rows, fields, part, keys[0], end) for part in own]
+
+    def _pairs(self, rows: Sorted, fields: pa.Table, keys: tuple[int, int]) -> Numbers | None:
+        """How each row follows the one before, where the stream is of neighbours."""
+        if self.needed.how != IN_A_ROW:
+            return None
+        first, last = int(rows.offsets[keys[0]]), int(rows.offsets[keys[1]])
+        own = rows.tested.passing_any(self.places, first, last)  # a run takes no others
+        taken = pa.array(rows.rows[own])
+        names = {name for test in self.pair_tests for name in (test.field, test.before)}
+        columns = {name: fields[name].take(taken) for name in names if name in fields.column_names}
+        found = np.zeros(last - first, np.int64)
+        found[own - first] = pair_bits(self.pair_tests, columns, len(own))
+        return found
+
+    def _matched(self, rows: Sorted, fields: pa.Table, own: Selected, before: int, end: int) -> Answers:
+        taken = rows.rows[own.rows]
         table = fields.take(pa.array(taken)) if fields.num_columns else fields
-        kinds = self.kinds[rows.types[selected.rows]]
-        events = to_events(table, columns, rows.times[selected.rows], selected.bits, kinds, selected.ranks)
-        answers = self._kernel().match(events, Keys.without_state(selected.offsets), end, ends=True)
-        return _in_table(answers, taken, selected.keys + first)
+        kinds = self.kinds[rows.types[own.rows]]
+        times, columns = rows.tested.times[own.rows], self.stream.compiled.columns
+        events = to_events(table, columns, times, own.bits, kinds, own.ranks)
+        answers = self._kernel().match(events, Keys.without_state(own.offsets), end, ends=True)
+        return _in_table(answers, taken, own.keys + before)
 
     def _kernel(self) -> Kernel:
         kernel: Kernel | None = getattr(self._own, "kernel", None)
@@ -128,16 +165,33 @@ class StreamMatcher:
         return kernel
 
 
+def match_all(
+    matchers: Sequence[StreamMatcher], rows: Sorted, end: int, pool: Executor, threads: int
+) -> Iterator[Answers]:
+    """What each stream finds, in their order; never many more of them in memory than are worked on."""
+    rows.tested, rows.types  # noqa: B018  # what threads share is there before they begin
+    waiting: deque[list[Future[list[Answers]]]] = deque()
+    for matcher in matchers:
+        waiting.append(matcher.begin(rows, end, pool, threads))
+        if len(waiting) > 2 * threads:
+            yield _finished(waiting.popleft())
+    while waiting:
+        yield _finished(waiting.popleft())
+
+
+def _finished(chunks: list[Future[list[Answers]]]) -> Answers:
+    return _joined([answers for chunk in chunks for answers in chunk.result()])
+
+
 def _fields_read(stream: StreamPlan) -> list[str]:
     found: list[Expr] = [c.expr for c in stream.compiled.columns.found.values()]
     names = (n.path[0] for e in found for n in walk(e) if isinstance(n, Field) and n.path)
     return list(dict.fromkeys(names))
 
 
-def _chunks(offsets: Numbers, threads: int) -> Iterator[tuple[int, int]]:
-    """Whole keys, about as many rows in each chunk, enough chunks for all threads."""
+def _chunks(offsets: Numbers, size: int) -> Iterator[tuple[int, int]]:
+    """Whole keys, about so many rows in each chunk."""
     rows, keys = int(offsets[-1]), len(offsets) - 1
-    size = min(max(rows // (4 * threads), _LEAST), _MOST)
     cuts = np.searchsorted(offsets, np.arange(size, rows, size))
     ends = np.unique(np.concatenate([cuts, [keys]])).tolist()
     first = 0
@@ -145,6 +199,19 @@ def _chunks(offsets: Numbers, threads: int) -> Iterator[tuple[int, int]]:
         if last > first:
             yield first, last
             first = last
+
+
+def _part(selected: Selected, first: int, last: int) -> Selected:
+    """Some of the keys that have rows."""
+    offsets = selected.offsets[first : last + 1]
+    own = slice(offsets[0], offsets[-1])
+    return Selected(
+        selected.rows[own],
+        selected.bits[own],
+        selected.ranks[own],
+        selected.keys[first:last],
+        offsets - offsets[0],
+    )
 
 
 def _in_table(answers: Answers, taken: Numbers, keys: Numbers) -> Answers:
@@ -161,6 +228,8 @@ def _in_table(answers: Answers, taken: Numbers, keys: Numbers) -> Answers:
 
 def _joined(parts: list[Answers]) -> Answers:
     """One after the other: the keys are, too."""
+    if not parts:
+        return _nothing()
     if len(parts) == 1:
         return parts[0]
     before = 0
@@ -175,3 +244,10 @@ def _joined(parts: list[Answers]) -> Answers:
         counts=np.sum([p.counts for p in parts], axis=0),
         left=[key for p in parts for key in p.left],
     )
+
+
+def _nothing() -> Answers:
+    none = np.zeros(0, np.int64)
+    counts = np.zeros(DROPPED + 1 - STARTED, np.int64)
+    no_rows, no_events = np.zeros((0, OUT_WIDTH), np.int64), np.zeros((0, EVENT_WIDTH), np.int64)
+    return Answers(no_rows, no_events, counts, [], none, none, none)

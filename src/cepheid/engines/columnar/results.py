@@ -99,7 +99,7 @@ class StreamResults:
 
     def _add_table(self, rows: Sorted, answers: Answers, matches: Numbers, places: Places) -> None:
         assert self.table is not None
-        self.tables.append(self.table.read(answers, matches, rows.table))
+        self.tables.append(self.table.read(answers, matches, rows))
         self.table_keys.append(places.taken(matches).keys(rows.table, len(self.columns.order)))
 
     # Objects.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from cepheid.engines.columnar.groups import Group
 from cepheid.engines.columnar.kept import PARTS, KeptRows
 from cepheid.engines.columnar.key_codes import part_numbers
-from cepheid.engines.columnar.matching import Sorted, StreamMatcher
+from cepheid.engines.columnar.matching import Sorted, StreamMatcher, match_all
 from cepheid.engines.columnar.reading import PieceRead, PieceReader, read_all
 from cepheid.engines.columnar.results import StreamAnswer, StreamResults
 from cepheid.engines.columnar.scan import Scan
@@ -87,11 +87,12 @@ def _match(
     work: Work, group: Group, kept: KeptRows, pool: ThreadPoolExecutor, end: int
 ) -> dict[str, StreamAnswer]:
     order = len(work.columns.order)
-    matchers = [StreamMatcher(group, i, pool, work.threads) for i in range(len(group.streams))]
+    matchers = [StreamMatcher(group, i) for i in range(len(group.streams))]
     results = [StreamResults(s, work.outputs(s.name), group, work.columns) for s in group.streams]
     for table in kept.parts():
         if table.num_rows:
             rows = Sorted.of(group, table, order)
-            for matcher, result in zip(matchers, results, strict=True):
-                result.add(rows, matcher.match(rows, end), end)
+            found = match_all(matchers, rows, end, pool, work.threads)
+            for result, answers in zip(results, found, strict=True):
+                result.add(rows, answers, end)
     return {s.name: result.answer() for s, result in zip(group.streams, results, strict=True)}

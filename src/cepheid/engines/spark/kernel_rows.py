@@ -32,9 +32,11 @@ from cepheid.matching.compiled.kernel.emission import (
 )
 from cepheid.matching.compiled.kernel.space import BY_EVENT
 from cepheid.matching.compiled.key_words import KeyWords
+from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.match_columns import MatchColumns, are_columns
-from cepheid.matching.compiled.needed_rows import needed_by
-from cepheid.matching.compiled.select_rows import places_of, select_rows
+from cepheid.matching.compiled.needed_rows import IN_A_ROW, needed_by
+from cepheid.matching.compiled.neighbours import neighbours_of, pair_bits
+from cepheid.matching.compiled.select_rows import select_rows
 from cepheid.matching.compiled.tables import Table
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.evaluate import compile_test, compile_value
@@ -131,7 +133,9 @@ class KernelRows:
             busy = np.flatnonzero(np.diff(offsets))
             return WholeKeys(table, self.events(table), busy, np.append(offsets[busy], offsets[-1]))
         columns = [table[name].to_numpy() for name in self.layout.bit_names()]
-        found = select_rows(self.needed, self.places, columns, times_of(table), offsets, self._also(table))
+        tested = KeyedRows.of(columns, times_of(table), offsets)
+        pairs = self._pairs(table) if self.needed.how == IN_A_ROW else None
+        found = select_rows(self.needed, self.places, tested, also=self._also(table), pairs=pairs)
         rows = table if len(found.rows) == table.num_rows else table.take(found.rows)
         events = to_events(
             self.fields(rows),
@@ -142,6 +146,12 @@ class KernelRows:
             found.ranks,
         )
         return WholeKeys(rows, events, found.keys, found.offsets)
+
+    def _pairs(self, table: pa.Table) -> Table:
+        """How each row follows the one before."""
+        fields = self.fields(table)
+        columns = dict(zip(fields.column_names, fields.columns, strict=True))
+        return pair_bits(neighbours_of(self.plan).tests, columns, table.num_rows)
 
     def events(self, table: pa.Table) -> Events:
         fields = self.fields(table)

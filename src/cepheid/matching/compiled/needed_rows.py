@@ -3,47 +3,63 @@
 Under `stam` a match of a plain sequence is any choice of events that fit: a row in no choice is in no match. Under
 `stnm` only matches use events up, so a run that cannot end in one changes nothing for others: rows at which no run is
 open that can end in a match are not needed. Other plans need every row that passes a test.
+
+All that can be in a match with an event at a certain step, an anchor, lies within the window around it, so both can be
+decided in each such stretch by itself. If matches have several events that pass the anchor's test, the first so many
+of them lie within the window too, and the stretch goes from the window's length before the last of these to the
+longest that a run is open after the first.
+
+Under `strict` a run takes every event from its start on. A start is feasible if the rows from it on pass the tests of
+the first steps, one after the other, as far as there is one way to go on. A stretch goes from the first feasible start
+to the row that passes nothing and ends all runs; it begins with the rows whose runs may be open at that start. In a
+stretch the plan's automaton over rows (`neighbours.py`) tells which starts can come to an end at all, and how long a
+run of theirs is open. These rows stay, with the bits by which such a run takes them, and so does the row that ends the
+last of these runs, as one that passes nothing: whatever was left out between, what follows begins with no run open. A
+run of another start comes to no match, so it does not matter whether it begins or when it ends, unless a limit counts
+it: where there might be more runs than the limit, all rows of the stretch stay as they are. Outside of stretches there
+are never more runs than the chain has steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
+from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.neighbours import NO_NEIGHBOURS, neighbours_of
 from cepheid.matching.compiled.tables import Table
 from cepheid.pattern.expr import Binary, Expr, Field, In, IsNull, Literal, Unary, walk
-from cepheid.pattern.model import Arrow, Closure, Emission, Link, Node, Selection, Sequence, SkipTo, Step
+from cepheid.pattern.model import Arrow, Closure, Emission, Limits, Node, Selection, Sequence, SkipTo, Step
 from cepheid.plan.automaton import START
 from cepheid.plan.plan import Plan
 
-ALL_THAT_PASS, IN_A_CHOICE, IN_A_WINDOW = range(3)
+ALL_THAT_PASS, IN_A_CHOICE, IN_A_WINDOW, IN_A_ROW = range(4)
 _CANNOT_FAIL = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
 _MOST_STEPS = 16  # that are looked for
 _MOST_TESTS = 60
 
 
-@dataclass(frozen=True)
-class Needed:
-    """`chain` are positions that every match has events at, in this order."""
+class Needed(NamedTuple):
+    """`chain` are positions that every match has events at, in this order. numba reads it as it is."""
 
     how: int
     chain: Table
     within: int  # -1: no window
     span: int  # so long a run is open at most; -1: for ever
     others: int  # the bits of what must be absent
+    safe: int  # a key with so many rows reaches no limit
     max_runs: int
     max_matches: int
+    ways: Table  # of neighbours: see `neighbours.py`
+    accepting: int
 
 
 def needed_by(plan: Plan) -> Needed:
-    chain = _plain_chain(plan)
-    how = IN_A_CHOICE
-    if chain is None:
-        chain, how = _mandatory_chain(plan), IN_A_WINDOW
-    if chain is None:
-        chain, how = [], ALL_THAT_PASS
+    how, chain = _chain_of(plan)
+    neighbours = neighbours_of(plan) if how == IN_A_ROW else NO_NEIGHBOURS
     within = -1 if plan.pattern.within is None else plan.pattern.within
     bounds = [a.node.within for a in plan.automaton.absences]
     limits = plan.pattern.limits
@@ -53,9 +69,41 @@ def needed_by(plan: Plan) -> Needed:
         within,
         -1 if within < 0 else within + max((b for b in bounds if b is not None), default=0),
         -1 << len(plan.automaton.positions),
+        _safe_length(how, len(chain), limits),
         limits.max_runs,
         limits.max_matches,
+        neighbours.ways,
+        neighbours.accepting,
     )
+
+
+def _chain_of(plan: Plan) -> tuple[int, list[int]]:
+    for how, chain in (
+        (IN_A_CHOICE, _plain_chain(plan)),
+        (IN_A_WINDOW, _mandatory_chain(plan)),
+        (IN_A_ROW, _neighbours(plan)),
+    ):
+        if chain is not None:
+            return how, chain
+    return ALL_THAT_PASS, []
+
+
+def _safe_length(how: int, steps: int, limits: Limits) -> int:
+    """Whatever its rows pass: there are no more runs than starts, or ways through all steps but the last."""
+    if how == IN_A_WINDOW:
+        return limits.max_runs
+    if how != IN_A_CHOICE or steps == 1:
+        return NEVER
+    length = int(limits.max_runs ** (1 / (steps - 1))) + 1
+    while length and not (
+        _all_ways(length, steps) <= limits.max_runs and length ** (steps - 2) <= limits.max_matches
+    ):
+        length -= 1
+    return length
+
+
+def _all_ways(rows: int, steps: int) -> int:
+    return sum(rows**i for i in range(1, steps))
 
 
 def _plain_chain(plan: Plan) -> list[int] | None:
@@ -94,20 +142,54 @@ def _mandatory_chain(plan: Plan) -> list[int] | None:
     )
     if not fits or not _can_be_pruned(plan):
         return None
-    chain = list(_mandatory(plan))[:_MOST_STEPS]
+    chain = list(islice(_mandatory(plan), _MOST_STEPS))
     starts = {edge.position for edge in plan.automaton.out[START]}
     return chain if chain and starts == {chain[0]} else None
 
 
+def _neighbours(plan: Plan) -> list[int] | None:
+    """The first steps of a plan under `strict`, as far as there is one way to go on; None: it is not so plain."""
+    automaton = plan.automaton
+    plain = (
+        plan.pattern.selection is Selection.STRICT
+        and all(e.arrow is Arrow.NEXT and not e.component for e in automaton.edges if e.source != START)
+        and not (automaton.absences or plan.guards)
+        and all(c.until is None for c in automaton.closures)
+    )
+    if not plain or not _can_be_pruned(plan):
+        return None
+    chain = list(islice(_one_way(plan), _MOST_STEPS))
+    starts = {edge.position for edge in automaton.out[START]}
+    fits = bool(chain) and starts == {chain[0]} and plan.pattern.limits.max_runs >= len(chain)
+    return chain if fits else None
+
+
+def _one_way(plan: Plan) -> Iterator[int]:
+    """Up to where a closure may be left, or something begins that is more than a step."""
+    for node in _nodes(plan):
+        step, times = _step(node)
+        if step is None:
+            return
+        yield from _position(plan, step) * times
+        if isinstance(node, Closure) and node.max != node.min:
+            return
+
+
 def _mandatory(plan: Plan) -> Iterator[int]:
     """What is not a plain step is passed over."""
-    root = plan.pattern.root
-    links = root.links if isinstance(root, Sequence) else (Link(root),)
-    for link in links:
-        step, times = _step(link.node)
+    for node in _nodes(plan):
+        step, times = _step(node)
         if step is not None:
-            numbers = [p.index for p in plan.automaton.positions if p.step == step]
-            yield from numbers[:1] * times
+            yield from _position(plan, step) * times
+
+
+def _nodes(plan: Plan) -> list[Node]:
+    root = plan.pattern.root
+    return [link.node for link in root.links] if isinstance(root, Sequence) else [root]
+
+
+def _position(plan: Plan, step: Step) -> list[int]:
+    return [p.index for p in plan.automaton.positions if p.step == step][:1]
 
 
 def _step(node: Node) -> tuple[Step | None, int]:

@@ -46,6 +46,7 @@ from cepheid.matching.compiled.kernel.words import (
     CLOSURES,
     COMPONENTS,
     COUNTING,
+    DEADLINES_MOVE,
     EAGER,
     EDGES,
     EVICT,
@@ -316,11 +317,12 @@ class _Encoder:
         bounded = automaton.scopes or automaton.absences or any(e.gap is not None for e in automaton.edges)
         next_absences = any(a.node.next for a in automaton.absences)
         untils = any(c.until is not None for c in automaton.closures)
-        header[FILTERS] = int(looks_next or next_absences or untils)
+        header[FILTERS] = int(next_absences or untils)
+        header[DEADLINES_MOVE] = int(looks_next and bool(bounded or pattern.within is not None))
         # Among copies of one start: which of them a timeout tells of, and which a limit drops.
         header[ORDER_MATTERS] = int(bool(header[ONE_WAY] or header[TIMEOUTS] or header[EVICT]))
         ordered = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
-        header[BY_STATE] = int(not (ordered or header[FILTERS]))
+        header[BY_STATE] = int(not (ordered or looks_next or header[FILTERS]))
         by_window = pattern.within is not None and not bounded and not looks_next
         header[BY_START] = int(by_window and not header[BY_STATE])
         header[MOST_OF_FIRST] = self._most_of_first_step()

@@ -76,9 +76,9 @@ from cepheid.matching.compiled.kernel.space import (
 )
 from cepheid.matching.compiled.kernel.words import (
     BY_START,
+    DEADLINES_MOVE,
     KIND,
     KIND_EVERY,
-    LOOKS_NEXT,
     MOST_OF_FIRST,
     NEVER,
     R_WIDTH,
@@ -109,7 +109,7 @@ def _pass_by_kind(kind, t, w, deadline):
 @inner
 def pass_time(kind, t, w, time):
     """Time has passed every moment before `time`."""
-    while w[NEXT_DEADLINE] < time or (t[LOOKS_NEXT] and w[N_RUNS] > 0):
+    while w[NEXT_DEADLINE] < time or (t[DEADLINES_MOVE] and w[N_RUNS] > 0):
         deadline = next_deadline(t, w)
         w[NEXT_DEADLINE] = deadline
         if deadline >= time or w[STATUS] != 0:
@@ -122,7 +122,7 @@ def pass_time(kind, t, w, time):
 @inner
 def deadline_now(t, w, run):
     """A neighbour that has not come changes what a run waits for; otherwise its deadline is known."""
-    return deadline_of(t, w, run, w[INDEX]) if t[LOOKS_NEXT] else w[run + RUN_DEADLINE]
+    return deadline_of(t, w, run, w[INDEX]) if t[DEADLINES_MOVE] else w[run + RUN_DEADLINE]
 
 
 @inner

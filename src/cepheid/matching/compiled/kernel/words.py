@@ -40,9 +40,10 @@ MASK = 63  # numbers that fit one word of marks
     MAX_MATCHES,
     EVICT,
     LOOKS_NEXT,
+    DEADLINES_MOVE,  # a neighbour that has not come changes what a run waits for
     WANTED_LATER,  # the positions a run could take an event at after its first, as bits
     BY_START,  # runs end in the order of their starts: nothing but the window of the whole ends them
-    FILTERS,
+    FILTERS,  # an event may close ways before it is offered to runs
     ORDER_MATTERS,
     MOST_OF_FIRST,
     KEEP_FIRST,
@@ -82,7 +83,7 @@ MASK = 63  # numbers that fit one word of marks
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(67)
+) = range(68)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
