@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
@@ -12,6 +12,8 @@ from typing import IO
 import pyarrow as pa
 
 from cepheid.errors import InputMistake
+
+_BLOCK = 1 << 20
 
 
 @contextmanager
@@ -24,7 +26,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def bytes_of(path: Path) -> Iterator[tuple[Iterable[bytes], IO[bytes]]]:
+def bytes_of(path: Path) -> Iterator[tuple[IO[bytes] | gzip.GzipFile, IO[bytes]]]:
     """Its lines, and the file itself, whose position says how far reading has come."""
     with path.open("rb") as raw:
         if path.suffix.lower() == ".gz":
@@ -32,6 +34,11 @@ def bytes_of(path: Path) -> Iterator[tuple[Iterable[bytes], IO[bytes]]]:
                 yield unpacked, raw
         else:
             yield raw, raw
+
+
+def lines_in(file: IO[bytes] | gzip.GzipFile) -> int:
+    """Counted without looking at them; the last may have no end."""
+    return 1 + sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
 
 
 def lossy(line: str | bytes) -> str:

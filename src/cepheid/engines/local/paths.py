@@ -70,6 +70,7 @@ class FilesReader:
 
     def __init__(self, files: list[FileReader], type: str) -> None:
         self._files, self._type = files, type
+        self.json = all(isinstance(file, JsonReader) for file in files)
 
     def schema(self) -> Schema | None:
         structs = [file.struct() for file in self._files]
@@ -84,6 +85,12 @@ class FilesReader:
         if len(files) < len(self._files):
             return None
         return scan_parquet([file.file for file in files], [self._type])
+
+    def count(self) -> int | None:
+        """Of texts; Parquet is either read in columns or, with others in other columns, by rows."""
+        if any(isinstance(file, ParquetReader) for file in self._files):
+            return None
+        return sum(file.count() for file in self._files)
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         before = 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
+from cepheid.engines.columnar.scan import Scan
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import Schema, Type
 
@@ -54,8 +55,15 @@ class Reader(Protocol):
     """One way to get rows. `typed`: is there a type column? None: the first row says it."""
 
     typed: bool | None
+    json: bool  # all values come from JSON: what lies in others is plain, too
 
     def schema(self) -> Schema | None: ...
+
+    def scan(self) -> Scan | None:
+        """The input in columns, where it lies so."""
+
+    def count(self) -> int | None:
+        """How many rows there are, or nearly, where they can be read several times; None: they cannot."""
 
     def rows(self, progress: Progress) -> Iterator[Row]: ...
 
@@ -64,6 +72,8 @@ class FileReader(Protocol):
     """Rows of one file, each with the number of bytes read so far."""
 
     path: Path
+
+    def count(self) -> int: ...
 
     def struct(self) -> Type | None: ...
 

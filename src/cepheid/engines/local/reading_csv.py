@@ -16,7 +16,7 @@ import pyarrow as pa
 from cepheid.engines.local.arrow_types import as_declared, refuse_twins, type_from_arrow
 from cepheid.engines.local.arrow_values import python_values
 from cepheid.engines.local.events import Columns, check_columns
-from cepheid.engines.local.open_files import bytes_of, explained, lossy
+from cepheid.engines.local.open_files import bytes_of, explained, lines_in, lossy
 from cepheid.engines.local.reading import BATCH, Place, Row
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import Type, struct_of
@@ -55,6 +55,10 @@ class CsvReader:
     def struct(self) -> Type:
         found = {name: type_from_arrow(kind) for name, kind in zip(self._names, self._types, strict=True)}
         return as_declared(struct_of(found), self._columns)
+
+    def count(self) -> int:
+        with explained(self.path), bytes_of(self.path) as (file, _):
+            return lines_in(file)
 
     def rows(self) -> Iterator[tuple[Row, int]]:
         with bytes_of(self.path) as (lines, raw):

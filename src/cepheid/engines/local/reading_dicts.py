@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.events import Columns, SchemaScan, plain
 from cepheid.engines.local.reading import Place, Progress, Row
 from cepheid.errors import InputMistake
@@ -13,6 +14,8 @@ from cepheid.pattern.types import Schema
 
 class DictReader:
     """Dicts: a list can be looked at before it is read, any other iterable is read once."""
+
+    json = False
 
     def __init__(self, rows: Iterable[Any], columns: Columns) -> None:
         self._rows = rows
@@ -27,6 +30,12 @@ class DictReader:
             if isinstance(row, Mapping) and (kind := self._kind(row)) is not None:
                 scan.add(kind, {str(name): plain(value) for name, value in row.items()})
         return scan.schema()
+
+    def scan(self) -> Scan | None:
+        return None
+
+    def count(self) -> int | None:
+        return len(self._rows) if isinstance(self._rows, (list, tuple)) else None
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         for number, row in enumerate(self._rows, 1):

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.events import Columns
-from cepheid.engines.local.open_files import bytes_of, lossy
+from cepheid.engines.local.open_files import bytes_of, explained, lines_in, lossy
 from cepheid.engines.local.reading import Place, Progress, Row
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import Schema, Type
@@ -23,6 +24,10 @@ class JsonReader:
     def struct(self) -> Type | None:
         return None
 
+    def count(self) -> int:
+        with explained(self.path), bytes_of(self.path) as (file, _):
+            return lines_in(file)
+
     def rows(self) -> Iterator[tuple[Row, int]]:
         with bytes_of(self.path) as (lines, raw):
             for row in _json_rows(lines, str(self.path)):
@@ -33,12 +38,19 @@ class LinesReader:
     """JSON lines from an open file, such as standard input."""
 
     typed: bool | None = None
+    json = True
 
     def __init__(self, lines: Iterable[str | bytes], name: str) -> None:
         self._lines = lines
         self._name = name
 
     def schema(self) -> Schema | None:
+        return None
+
+    def scan(self) -> Scan | None:
+        return None
+
+    def count(self) -> int | None:
         return None
 
     def rows(self, progress: Progress) -> Iterator[Row]:

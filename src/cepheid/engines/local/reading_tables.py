@@ -18,6 +18,8 @@ from cepheid.pattern.types import Schema, Type, struct_of
 class TableReader:
     """Batches of columns. `open` starts anew each time it is called, where the frame allows it."""
 
+    json = False
+
     def __init__(
         self,
         open: Callable[[], Iterator[Mapping[str, Column]]],
@@ -25,7 +27,7 @@ class TableReader:
         columns: Columns,
         scan: Callable[[], Scan | None] = lambda: None,
     ) -> None:
-        self.scan = scan  # where the frame has all its columns at hand
+        self._scan = scan  # where the frame has all its columns at hand
         check_columns([name for name, _ in struct.fields], columns)
         self._open = open
         self._struct = as_declared(struct, columns)
@@ -33,6 +35,12 @@ class TableReader:
 
     def schema(self) -> Schema:
         return Schema(common_fields=self._struct)
+
+    def scan(self) -> Scan | None:
+        return self._scan()
+
+    def count(self) -> int | None:
+        return None
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         number = 0

@@ -12,6 +12,7 @@ import pyarrow as pa
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.bad_rows import BadRow, BadRows, policy_of
 from cepheid.engines.local.events import Columns, EventMaker
+from cepheid.engines.local.gathering import Asked, Gathered, Gatherer
 from cepheid.engines.local.paths import path_reader
 from cepheid.engines.local.reading import BATCH, Kind, Place, Progress, Reader, Row
 from cepheid.engines.local.reading_dicts import DictReader
@@ -38,6 +39,7 @@ class Source:
         self.columns = columns
         self.bad = bad
         self.progress = progress
+        self.gathered: Gathered | None = None  # what was seen when rows became columns
         self._reader = reader
         self._batch_size = batch_size
 
@@ -46,10 +48,34 @@ class Source:
         """None: unknown before it is read (`scan_schema` of `events.py` finds it by reading)."""
         return self._reader.schema()
 
-    def scan(self) -> Scan | None:
-        """The input in columns, where it can be read so."""
-        scan = getattr(self._reader, "scan", None)
-        return None if scan is None else scan()
+    def count(self) -> int | None:
+        """How many rows there are, or nearly; None: it cannot be read in columns."""
+        scan = self._reader.scan()
+        return self._reader.count() if scan is None else scan.rows
+
+    def scan(self, asked: Asked) -> Scan:
+        """The input in columns; raises NotInColumns. Rows are gathered by reading all of it."""
+        return self._reader.scan() or self._gather(asked)
+
+    def _gather(self, asked: Asked) -> Scan:
+        gatherer = Gatherer(EventMaker(self.columns, self._reader.typed), asked, self._reader.json)
+        rows: list[Row] = []
+        try:
+            for row in self._reader.rows(self.progress):
+                rows.append(row)
+                if len(rows) >= BATCH:
+                    self._add(rows, gatherer)
+                    rows = []
+        finally:  # what cannot be read any further is said after what is wrong with the rows before it
+            self._add(rows, gatherer)
+        self.gathered = gatherer.gathered
+        return gatherer.scan(self.progress.done)
+
+    def _add(self, rows: list[Row], gatherer: Gatherer) -> None:
+        gatherer.add(rows)
+        if self.bad.policy == "fail":
+            for bad in gatherer.gathered.bad:
+                self.report(bad.row, bad.mistake)
 
     def report_bad(self, place: Place, values: Mapping[str, Any]) -> bool:
         """A row that is no event; False: it is one."""
@@ -75,9 +101,12 @@ class Source:
                 raise row.mistake
             return maker.make(row.values)
         except InputMistake as mistake:
-            text = str(dict(row.values)) if row.text is None else row.text
-            self.bad.report(row.place, text, mistake)
+            self.report(row, mistake)
             return None
+
+    def report(self, row: Row, mistake: InputMistake) -> None:
+        text = str(dict(row.values)) if row.text is None else row.text
+        self.bad.report(row.place, text, mistake)
 
 
 def open_source(
