@@ -12,17 +12,15 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from cepheid.engines.columnar.present import PRESENT, names_text
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.columnar.spool import Spool
 from cepheid.engines.local.events import EventMaker
-from cepheid.engines.local.reading import Row
+from cepheid.engines.local.reading import ColumnRows, Marks, Numbers, Row
 from cepheid.errors import InputMistake
 
-Numbers = npt.NDArray[np.int64]
 Asked = Sequence[frozenset[str] | None]  # the fields that each stream needs; None: all of them
 
 INSTANT = pa.timestamp("us", "UTC")
@@ -59,7 +57,6 @@ class Gathered:
 
     bad: list[BadEvent] = field(default_factory=list)
     fields: dict[str, set[str]] = field(default_factory=dict)  # of each type
-    events: int = 0
 
 
 @dataclass(frozen=True)
@@ -85,9 +82,10 @@ class Gatherer:
         self._unfit: dict[str, str] = {}
         self._layouts: dict[tuple[str, ...], int] = {}
 
-    def add(self, rows: Sequence[Row]) -> None:
-        events = self._at_once(rows) or self._one_by_one(rows)
-        if events.types:
+    def add(self, rows: list[Row] | ColumnRows) -> None:
+        if isinstance(rows, ColumnRows):
+            self._add_columns(rows)
+        elif (events := self._at_once(rows) or self._one_by_one(rows)).types:
             self._keep(events)
 
     def scan(self, done: int) -> Scan:
@@ -100,6 +98,42 @@ class Gatherer:
             return self._spool.scan(types, self._unfit, done)
         texts = pa.array([names_text(layout) for layout in layouts], pa.large_string())
         return self._spool.scan({**types, PRESENT: pa.large_string()}, self._unfit, done, {PRESENT: texts})
+
+    # Rows that are columns already.
+
+    def _add_columns(self, rows: ColumnRows) -> None:
+        times, wrong = rows.times
+        maker, name = self.maker, self.columns.type
+        if maker.typed is None and not wrong.all():
+            maker.typed = name in rows.fields
+        bad = wrong
+        if name not in rows.fields:
+            types = pa.repeat(pa.scalar(self.columns.plain_type, pa.string()), len(times))
+        else:
+            types = rows.fields[name]
+            bad = bad | types.is_null().to_numpy(zero_copy_only=False)
+        if maker.typed is not (name in rows.fields):
+            bad = np.ones(len(times), np.bool_)
+        self._set_all_aside(rows, bad)
+        good = pa.array(np.flatnonzero(~bad))
+        if not len(good):
+            return
+        for kind in types.take(good).unique().to_pylist():
+            self.gathered.fields.setdefault(kind, set()).update(rows.fields)
+        layout = self._layouts.setdefault(tuple(rows.fields), len(self._layouts))
+        arrays = {n: rows.fields[n].take(good) for n in self._needed(rows.fields) if n in rows.fields}
+        arrays[self.columns.time] = pa.array(times).cast(INSTANT).take(good)
+        self._store(arrays, pa.repeat(pa.scalar(layout, pa.int32()), len(good)))
+
+    def _set_all_aside(self, rows: ColumnRows, bad: Marks) -> None:
+        """The bad rows and the broken ones, in the order they stood in."""
+        if not len(rows.broken) and not bad.any():
+            return
+        broken = dict(rows.broken)
+        between = [at for at in range(len(bad) + len(broken)) if at not in broken]
+        found = {**broken, **{between[at]: rows.row(at) for at in np.flatnonzero(bad).tolist()}}
+        for at in sorted(found):
+            self._set_aside(found[at])
 
     # Rows to events.
 
@@ -116,7 +150,7 @@ class Gatherer:
         return None if found is None else self._without_bad(rows, fields, *found)
 
     def _without_bad(
-        self, rows: Sequence[Row], fields: list[Mapping[str, Any]], times: Numbers, wrong: Any
+        self, rows: Sequence[Row], fields: list[Mapping[str, Any]], times: Numbers, wrong: Marks
     ) -> _Events:
         """The EventMaker says what is wrong with rows: only those go through it."""
         name, maker = self.columns.type, self.maker
@@ -173,11 +207,12 @@ class Gatherer:
         codes = pa.array([self._layouts[layout] for layout in layouts], pa.int32())
         names = self._needed(name for layout in new for name in layout)
         arrays = {name: self._array(name, events) for name in names}
-        fit = {name: values for name, values in arrays.items() if values is not None}
-        for name, values in fit.items():
+        self._store({name: values for name, values in arrays.items() if values is not None}, codes)
+
+    def _store(self, arrays: dict[str, pa.Array], layouts: pa.Array) -> None:
+        for name, values in arrays.items():
             self._settle(name, values.type)
-        self._spool.add(pa.RecordBatch.from_pydict({**fit, PRESENT: codes}))
-        self.gathered.events += len(events.types)
+        self._spool.add(pa.RecordBatch.from_pydict({**arrays, PRESENT: layouts}))
 
     def _needed(self, names: Iterable[str]) -> list[str]:
         """In the order they came in before, new ones at the end."""
@@ -221,7 +256,7 @@ class Gatherer:
             raise NotInColumns(reason)
 
 
-def _times(values: list[Any], unit: str) -> tuple[Numbers, npt.NDArray[np.bool_]] | None:
+def _times(values: list[Any], unit: str) -> tuple[Numbers, Marks] | None:
     """As `to_microseconds` has it, and which are no times. None: they are written in several ways."""
     from cepheid.engines.columnar.instants import read_times  # loads much
 

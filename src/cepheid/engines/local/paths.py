@@ -7,16 +7,28 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from glob import glob
 from pathlib import Path
+from typing import TypeVar
 
 from cepheid.engines.columnar.scan import Scan, scan_parquet
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.open_files import explained
-from cepheid.engines.local.reading import FileReader, Kind, Progress, Reader, Row
+from cepheid.engines.local.reading import (
+    ColumnRows,
+    FileReader,
+    Kind,
+    Progress,
+    Reader,
+    Repeatable,
+    Row,
+    in_lists,
+)
 from cepheid.engines.local.reading_csv import CsvReader
 from cepheid.engines.local.reading_json import JsonReader, LinesReader
 from cepheid.engines.local.reading_parquet import ParquetReader
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import NULL, UNKNOWN, Schema, Type, common, struct_of
+
+_Part = TypeVar("_Part")
 
 
 def path_reader(names: Sequence[str], columns: Columns) -> tuple[Kind, Reader, Progress]:
@@ -86,21 +98,35 @@ class FilesReader:
             return None
         return scan_parquet([file.file for file in files], [self._type])
 
-    def count(self) -> int | None:
-        """Of texts; Parquet is either read in columns or, with others in other columns, by rows."""
-        if any(isinstance(file, ParquetReader) for file in self._files):
-            return None
+    def repeatable(self) -> Repeatable | None:
+        """Texts are; Parquet lies in columns, or it is of several kinds and read by rows."""
+        return None if any(isinstance(file, ParquetReader) for file in self._files) else self
+
+    def count(self) -> int:
         return sum(file.count() for file in self._files)
 
-    def rows(self, progress: Progress) -> Iterator[Row]:
-        before = 0
+    def batches(self, progress: Progress) -> Iterator[list[Row] | ColumnRows]:
+        if not all(isinstance(file, CsvReader) for file in self._files):
+            yield from in_lists(self.rows(progress))
+            return
         for file in self._files:
-            with explained(file.path):
-                for row, done in file.rows():
-                    progress.done = before + done
-                    yield row
-            before += file.path.stat().st_size
-            progress.done = before
+            assert isinstance(file, CsvReader)
+            yield from self._told(file, file.columns(), progress)
+
+    def rows(self, progress: Progress) -> Iterator[Row]:
+        for file in self._files:
+            yield from self._told(file, file.rows(), progress)
+
+    def _told(
+        self, file: FileReader, parts: Iterator[tuple[_Part, int]], progress: Progress
+    ) -> Iterator[_Part]:
+        """The parts of a file, and how far reading has come."""
+        before = sum(other.path.stat().st_size for other in self._files[: self._files.index(file)])
+        with explained(file.path):
+            for part, done in parts:
+                progress.done = before + done
+                yield part
+        progress.done = before + file.path.stat().st_size
 
 
 def _either(left: Type, right: Type) -> Type:

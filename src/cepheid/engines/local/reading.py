@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from cepheid.engines.columnar.scan import Scan
 from cepheid.errors import InputMistake
@@ -51,21 +55,62 @@ class Row(NamedTuple):
     mistake: InputMistake | None = None
 
 
+Numbers = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ColumnRows:
+    """Rows in columns. Those that are broken lie between them: each with its place among all."""
+
+    fields: Mapping[str, pa.Array]  # of one kind each; the time as it was written
+    times: tuple[Numbers, Marks]  # in microseconds, and which are no times
+    row: Callable[[int], Row]  # one of them as a row
+    broken: Sequence[tuple[int, Row]] = ()
+
+
 class Reader(Protocol):
     """One way to get rows. `typed`: is there a type column? None: the first row says it."""
 
     typed: bool | None
-    json: bool  # all values come from JSON: what lies in others is plain, too
 
     def schema(self) -> Schema | None: ...
 
     def scan(self) -> Scan | None:
         """The input in columns, where it lies so."""
 
-    def count(self) -> int | None:
-        """How many rows there are, or nearly, where they can be read several times; None: they cannot."""
+    def repeatable(self) -> Repeatable | None:
+        """Itself, where it can be read several times."""
 
     def rows(self, progress: Progress) -> Iterator[Row]: ...
+
+
+class Repeatable(Protocol):
+    """Rows that can be counted before they are read, and read again."""
+
+    typed: bool | None
+    json: bool  # all values come from JSON: those that lie in others are plain, too
+
+    def count(self) -> int:
+        """Of rows, or nearly so many."""
+
+    def batches(self, progress: Progress) -> Iterator[list[Row] | ColumnRows]:
+        """Rows by the thousand, in columns where they lie so."""
+
+
+def in_lists(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    """What comes before a failure comes before it here, too."""
+    batch: list[Row] = []
+    try:
+        for row in rows:
+            batch.append(row)
+            if len(batch) >= BATCH:
+                yield batch
+                batch = []
+    except Exception:
+        yield batch
+        raise
+    yield batch
 
 
 class FileReader(Protocol):

@@ -7,7 +7,7 @@ from typing import Any
 
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.events import Columns, SchemaScan, plain
-from cepheid.engines.local.reading import Place, Progress, Row
+from cepheid.engines.local.reading import ColumnRows, Place, Progress, Repeatable, Row, in_lists
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import Schema
 
@@ -34,8 +34,15 @@ class DictReader:
     def scan(self) -> Scan | None:
         return None
 
-    def count(self) -> int | None:
-        return len(self._rows) if isinstance(self._rows, (list, tuple)) else None
+    def repeatable(self) -> Repeatable | None:
+        return self if isinstance(self._rows, (list, tuple)) else None
+
+    def count(self) -> int:
+        assert isinstance(self._rows, (list, tuple))
+        return len(self._rows)
+
+    def batches(self, progress: Progress) -> Iterator[list[Row] | ColumnRows]:
+        yield from in_lists(self.rows(progress))
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         for number, row in enumerate(self._rows, 1):

@@ -10,7 +10,7 @@ from typing import Any
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.open_files import bytes_of, explained, lines_in, lossy
-from cepheid.engines.local.reading import Place, Progress, Row
+from cepheid.engines.local.reading import Place, Progress, Repeatable, Row
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import Schema, Type
 
@@ -38,7 +38,6 @@ class LinesReader:
     """JSON lines from an open file, such as standard input."""
 
     typed: bool | None = None
-    json = True
 
     def __init__(self, lines: Iterable[str | bytes], name: str) -> None:
         self._lines = lines
@@ -50,7 +49,7 @@ class LinesReader:
     def scan(self) -> Scan | None:
         return None
 
-    def count(self) -> int | None:
+    def repeatable(self) -> Repeatable | None:
         return None
 
     def rows(self, progress: Progress) -> Iterator[Row]:

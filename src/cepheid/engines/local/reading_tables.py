@@ -11,14 +11,12 @@ from cepheid.engines.columnar.scan import Scan, scan_arrays
 from cepheid.engines.local.arrow_types import as_declared, refuse_twins, struct_of_arrow
 from cepheid.engines.local.arrow_values import Column, batch_rows, column_type, named, slices
 from cepheid.engines.local.events import Columns, check_columns, plain
-from cepheid.engines.local.reading import BATCH, Kind, Place, Progress, Row
+from cepheid.engines.local.reading import BATCH, Kind, Place, Progress, Repeatable, Row
 from cepheid.pattern.types import Schema, Type, struct_of
 
 
 class TableReader:
     """Batches of columns. `open` starts anew each time it is called, where the frame allows it."""
-
-    json = False
 
     def __init__(
         self,
@@ -39,7 +37,7 @@ class TableReader:
     def scan(self) -> Scan | None:
         return self._scan()
 
-    def count(self) -> int | None:
+    def repeatable(self) -> Repeatable | None:
         return None
 
     def rows(self, progress: Progress) -> Iterator[Row]:

@@ -50,32 +50,23 @@ class Source:
 
     def count(self) -> int | None:
         """How many rows there are, or nearly; None: it cannot be read in columns."""
-        scan = self._reader.scan()
-        return self._reader.count() if scan is None else scan.rows
+        scan, rows = self._reader.scan(), self._reader.repeatable()
+        return scan.rows if scan is not None else rows.count() if rows is not None else None
 
     def scan(self, asked: Asked) -> Scan:
         """The input in columns; raises NotInColumns. Rows are gathered by reading all of it."""
         return self._reader.scan() or self._gather(asked)
 
     def _gather(self, asked: Asked) -> Scan:
-        gatherer = Gatherer(EventMaker(self.columns, self._reader.typed), asked, self._reader.json)
-        rows: list[Row] = []
-        try:
-            for row in self._reader.rows(self.progress):
-                rows.append(row)
-                if len(rows) >= BATCH:
-                    self._add(rows, gatherer)
-                    rows = []
-        finally:  # what cannot be read any further is said after what is wrong with the rows before it
-            self._add(rows, gatherer)
+        reader = self._reader.repeatable()
+        assert reader is not None
+        gatherer = Gatherer(EventMaker(self.columns, reader.typed), asked, reader.json)
+        for rows in reader.batches(self.progress):
+            gatherer.add(rows)
+            for bad in gatherer.gathered.bad if self.bad.policy == "fail" else ():
+                self.report(bad.row, bad.mistake)
         self.gathered = gatherer.gathered
         return gatherer.scan(self.progress.done)
-
-    def _add(self, rows: list[Row], gatherer: Gatherer) -> None:
-        gatherer.add(rows)
-        if self.bad.policy == "fail":
-            for bad in gatherer.gathered.bad:
-                self.report(bad.row, bad.mistake)
 
     def report_bad(self, place: Place, values: Mapping[str, Any]) -> bool:
         """A row that is no event; False: it is one."""
