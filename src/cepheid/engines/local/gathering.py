@@ -18,7 +18,7 @@ from cepheid.engines.columnar.present import PRESENT, names_text
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.columnar.spool import Spool
 from cepheid.engines.local.events import EventMaker
-from cepheid.engines.local.reading import ColumnRows, Marks, Numbers, Row
+from cepheid.engines.local.reading import ColumnRows, DictRows, Marks, Numbers, Row
 from cepheid.errors import InputMistake
 
 Asked = Sequence[frozenset[str] | None]  # the fields that each stream needs; None: all of them
@@ -82,7 +82,7 @@ class Gatherer:
         self._unfit: dict[str, str] = {}
         self._layouts: dict[tuple[str, ...], int] = {}
 
-    def add(self, rows: list[Row] | ColumnRows) -> None:
+    def add(self, rows: DictRows | ColumnRows) -> None:
         if isinstance(rows, ColumnRows):
             self._add_columns(rows)
         elif (events := self._at_once(rows) or self._one_by_one(rows)).types:
@@ -137,35 +137,33 @@ class Gatherer:
 
     # Rows to events.
 
-    def _at_once(self, rows: Sequence[Row]) -> _Events | None:
+    def _at_once(self, rows: DictRows) -> _Events | None:
         """None: some value needs a look of its own."""
-        fields = [row.values for row in rows]
+        fields = rows.values
         names = dict.fromkeys(name for layout in {tuple(f) for f in fields} for name in layout)
         if any(type(name) is not str for name in names):
             return None
         lists = {name: [f.get(name) for f in fields] for name in names}
         if any(not self._plain.issuperset(map(type, values)) for values in lists.values()):
             return None
-        found = _times(lists.get(self.columns.time, [None] * len(rows)), self.columns.time_unit)
-        return None if found is None else self._without_bad(rows, fields, *found)
+        found = _times(lists.get(self.columns.time, [None] * len(fields)), self.columns.time_unit)
+        return None if found is None else self._without_bad(rows, *found)
 
-    def _without_bad(
-        self, rows: Sequence[Row], fields: list[Mapping[str, Any]], times: Numbers, wrong: Marks
-    ) -> _Events:
+    def _without_bad(self, rows: DictRows, times: Numbers, wrong: Marks) -> _Events:
         """The EventMaker says what is wrong with rows: only those go through it."""
-        name, maker = self.columns.type, self.maker
+        name, maker, fields = self.columns.type, self.maker, rows.values
         if maker.typed is None and not wrong.all():
             maker.typed = name in fields[int(np.argmin(wrong))]  # the first row with a time says it
         if maker.typed:
             types: list[Any] = [f.get(name) for f in fields]
             bad = wrong | np.fromiter((t is None or t == "" for t in types), np.bool_, len(types))
         else:
-            types = [self.columns.plain_type] * len(rows)
+            types = [self.columns.plain_type] * len(fields)
             bad = wrong | np.fromiter((name in f for f in fields), np.bool_, len(types))
             bad |= self.columns.plain_type is None
         if bad.any():
             for at in np.flatnonzero(bad).tolist():
-                self._set_aside(rows[at])
+                self._set_aside(rows.row(at))
             good = np.flatnonzero(~bad).tolist()
             fields, types, times = [fields[i] for i in good], [types[i] for i in good], times[good]
         if not all(type(t) is str for t in types):
@@ -183,9 +181,9 @@ class Gatherer:
             raise NotInColumns("a row is an event after all")
         self.gathered.bad.append(BadEvent(row, mistake))
 
-    def _one_by_one(self, rows: Sequence[Row]) -> _Events:
+    def _one_by_one(self, rows: DictRows) -> _Events:
         events = []
-        for row in rows:
+        for row in map(rows.row, range(len(rows.values))):
             try:
                 if row.mistake is not None:
                     raise row.mistake

@@ -14,13 +14,13 @@ from cepheid.engines.local.events import Columns
 from cepheid.engines.local.open_files import explained
 from cepheid.engines.local.reading import (
     ColumnRows,
+    DictRows,
     FileReader,
     Kind,
     Progress,
     Reader,
     Repeatable,
     Row,
-    in_lists,
 )
 from cepheid.engines.local.reading_csv import CsvReader
 from cepheid.engines.local.reading_json import JsonReader, LinesReader
@@ -100,18 +100,17 @@ class FilesReader:
 
     def repeatable(self) -> Repeatable | None:
         """Texts are; Parquet lies in columns, or it is of several kinds and read by rows."""
-        return None if any(isinstance(file, ParquetReader) for file in self._files) else self
+        return self if len(self._texts()) == len(self._files) else None
 
     def count(self) -> int:
-        return sum(file.count() for file in self._files)
+        return sum(file.count() for file in self._texts())
 
-    def batches(self, progress: Progress) -> Iterator[list[Row] | ColumnRows]:
-        if not all(isinstance(file, CsvReader) for file in self._files):
-            yield from in_lists(self.rows(progress))
-            return
-        for file in self._files:
-            assert isinstance(file, CsvReader)
-            yield from self._told(file, file.columns(), progress)
+    def batches(self, progress: Progress) -> Iterator[DictRows | ColumnRows]:
+        for file in self._texts():
+            yield from self._told(file, file.batches(), progress)
+
+    def _texts(self) -> list[CsvReader | JsonReader]:
+        return [file for file in self._files if isinstance(file, (CsvReader, JsonReader))]
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         for file in self._files:

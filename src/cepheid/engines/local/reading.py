@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,32 @@ class ColumnRows:
     broken: Sequence[tuple[int, Row]] = ()
 
 
+@dataclass(frozen=True)
+class DictRows:
+    """Rows as dicts; what is broken is empty. A Row is made only of those that somebody asks for."""
+
+    values: Sequence[Mapping[str, Any]]
+    row: Callable[[int], Row]
+
+
+_Item = TypeVar("_Item")
+
+
+def in_lists(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """What comes before a failure is given out before it."""
+    batch: list[_Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) >= BATCH:
+                yield batch
+                batch = []
+    except Exception:
+        yield batch
+        raise
+    yield batch
+
+
 class Reader(Protocol):
     """One way to get rows. `typed`: is there a type column? None: the first row says it."""
 
@@ -94,31 +120,14 @@ class Repeatable(Protocol):
     def count(self) -> int:
         """Of rows, or nearly so many."""
 
-    def batches(self, progress: Progress) -> Iterator[list[Row] | ColumnRows]:
+    def batches(self, progress: Progress) -> Iterator[DictRows | ColumnRows]:
         """Rows by the thousand, in columns where they lie so."""
-
-
-def in_lists(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """What comes before a failure comes before it here, too."""
-    batch: list[Row] = []
-    try:
-        for row in rows:
-            batch.append(row)
-            if len(batch) >= BATCH:
-                yield batch
-                batch = []
-    except Exception:
-        yield batch
-        raise
-    yield batch
 
 
 class FileReader(Protocol):
     """Rows of one file, each with the number of bytes read so far."""
 
     path: Path
-
-    def count(self) -> int: ...
 
     def struct(self) -> Type | None: ...
 

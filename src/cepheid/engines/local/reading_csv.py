@@ -15,7 +15,7 @@ from cepheid.engines.local.csv_chunks import Chunk, Record, chunks, first_record
 from cepheid.engines.local.csv_times import csv_time, csv_times
 from cepheid.engines.local.events import Columns, check_columns
 from cepheid.engines.local.open_files import bytes_of, explained, lines_in
-from cepheid.engines.local.reading import ColumnRows, Place, Row
+from cepheid.engines.local.reading import ColumnRows, DictRows, Place, Row
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import Type, struct_of
 
@@ -61,7 +61,7 @@ class CsvReader:
                 else:
                     yield self._row(*next(good)), done
 
-    def columns(self) -> Iterator[tuple[ColumnRows, int]]:
+    def batches(self) -> Iterator[tuple[DictRows | ColumnRows, int]]:
         for chunk, done in self._chunks():
             yield self._column_rows(chunk), done
 

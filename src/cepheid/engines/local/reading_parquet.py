@@ -33,9 +33,6 @@ class ParquetReader:
     def struct(self) -> Type:
         return as_declared(self._struct, self._columns)
 
-    def count(self) -> int:
-        return self._rows
-
     def rows(self) -> Iterator[tuple[Row, int]]:
         size, number = self.path.stat().st_size, 0
         with closing(self._open()) as file:
