@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
-from typing import IO
+from weakref import finalize
 
 import pyarrow as pa
 
@@ -24,14 +24,15 @@ class _Spooled:
     size: int
 
 
-@dataclass
 class Spool:
     """The file goes when nobody holds it any more."""
 
-    batches: list[_Spooled] = field(default_factory=list)
-    rows: int = 0
-    _file: IO[bytes] = field(default_factory=lambda: tempfile.TemporaryFile(prefix="cepheid-"))  # noqa: SIM115
-    _lock: Lock = field(default_factory=Lock)  # several threads read
+    def __init__(self) -> None:
+        self.batches: list[_Spooled] = []
+        self.rows = 0
+        self._file = tempfile.TemporaryFile(prefix="cepheid-")  # noqa: SIM115
+        self._lock = Lock()  # several threads read
+        finalize(self, self._file.close)
 
     def add(self, batch: pa.RecordBatch) -> None:
         text = batch.serialize()

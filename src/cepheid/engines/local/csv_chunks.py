@@ -18,7 +18,10 @@ from cepheid.errors import InputMistake
 
 _BLOCK = 1 << 20  # bytes that are split at once
 _LONGEST = csv.field_size_limit()  # of a value, to the csv module
-_MARK = b"\xef\xbb\xbf"  # Arrow skips it at the beginning of a block, where it is no mark
+_MARK = b"\xef\xbb\xbf"
+# Arrow skips a mark at the beginning of a block, where it is none, and takes an empty line for empty values.
+_NOT_FIRST = (_MARK, b"\n", b"\r\n")
+_EMPTY_LINES = (b"\n\n", b"\n\r\n")
 
 
 class Record(NamedTuple):
@@ -85,8 +88,10 @@ def _by_arrow(block: bytes, columns: int) -> list[pa.Array] | None:
     import pyarrow.compute as pc
     from pyarrow import csv as arrow_csv
 
-    if columns < 2 or block.startswith(_MARK) or block.count(b"\r") != block.count(b"\r\n"):
-        return None  # of one column, an empty line would be a value
+    if columns < 2 or block.startswith(_NOT_FIRST) or any(part in block for part in _EMPTY_LINES):
+        return None
+    if block.count(b"\r") != block.count(b"\r\n"):
+        return None
     names = [str(at) for at in range(columns)]
     try:
         table = arrow_csv.read_csv(

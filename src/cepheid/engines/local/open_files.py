@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -37,8 +37,12 @@ def bytes_of(path: Path) -> Iterator[tuple[IO[bytes] | gzip.GzipFile, IO[bytes]]
 
 
 def lines_in(file: IO[bytes] | gzip.GzipFile) -> int:
-    """Counted without looking at them; the last may have no end."""
-    return 1 + sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
+    """Counted without looking at them, up to where the file can be read; the last may have no end."""
+    count = 1
+    with suppress(OSError, EOFError, zlib.error):
+        while block := file.read(_BLOCK):
+            count += block.count(b"\n")
+    return count
 
 
 def lossy(line: str | bytes) -> str:
