@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
-from typing import Any, TypeGuard
+from typing import Any
 
 import pyarrow as pa
 
@@ -46,7 +46,6 @@ class FieldKinds:
     def __init__(self) -> None:
         self._seen: set[tuple[str, type]] = set()
         self._kinds: dict[str, type | None] = {}  # None: several, or one that is no column
-        self._read: list[str] = []  # by the plan at hand
 
     def look_at(self, events: Sequence[Event]) -> bool:
         """Is anything new?"""
@@ -69,17 +68,26 @@ class FieldKinds:
             return UNKNOWN
         return _FIT[kind][0] if kind in _FIT else NULL
 
-    def check(self, plan: CompiledPlan) -> None:
-        """Raises Unsupported where the plan's tests read what is no column."""
-        names = dict.fromkeys(n.path[0] for e in plan.columns.found for n in walk(e) if _is_field(n))
-        for name in names:
-            if self._kinds.get(name, str) is None:
-                raise Unsupported(f"`{name}` holds values of several kinds, or of a kind that no column has")
-        self._read = [name for name in names if name in self._kinds]
+    def check(self, plan: Plan) -> None:
+        """Raises Unsupported where tests across events read what is no column."""
+        for node in (node for test in _across(plan) for node in walk(test)):
+            if isinstance(node, (Field, Element, Aggregate)) and node.path:
+                if len(node.path) > 1:  # what lies in a field is known only where a schema says it
+                    raise Unsupported("it reads what lies in a field")
+                if self._kinds.get(node.path[0], str) is None:
+                    name = node.path[0]
+                    raise Unsupported(f"`{name}` holds values of several kinds, or of one that no column has")
+        if any(isinstance(node, Opaque) for test in _all(plan) for node in walk(test)):
+            raise Unsupported("it calls a Python function")
 
-    def table(self, events: Sequence[Event]) -> pa.Table:
-        """The fields that the plan's tests read."""
-        return pa.table({name: self._array(name, events) for name in self._read})
+    def read_by(self, plan: CompiledPlan) -> list[str]:
+        """The fields that are columns of the plan."""
+        nodes = (node for expr in plan.columns.found for node in walk(expr))
+        names = dict.fromkeys(node.path[0] for node in nodes if isinstance(node, Field) and node.path)
+        return [name for name in names if name in self._kinds]
+
+    def table(self, events: Sequence[Event], names: Sequence[str]) -> pa.Table:
+        return pa.table({name: self._array(name, events) for name in names})
 
     def _array(self, name: str, events: Sequence[Event]) -> Any:
         kind = self._kinds[name]
@@ -87,27 +95,23 @@ class FieldKinds:
         return pa.array([e.fields.get(name) for e in events], arrow)
 
 
-def check_tests(plan: Plan) -> None:
-    """Raises Unsupported for what no kinds of values make fit."""
-    for node in (node for test in _tests(plan) for node in walk(test)):
-        if isinstance(node, Opaque):
-            raise Unsupported("it calls a Python function")
-        # What lies in a field is known only where a schema says it.
-        if isinstance(node, (Field, Element, Aggregate)) and len(node.path) > 1:
-            raise Unsupported("it reads what lies in a field")
-
-
-def _tests(plan: Plan) -> Iterator[Expr]:
-    """Everything a matcher asks of events."""
+def _across(plan: Plan) -> Iterator[Expr]:
+    """The tests that look at several events."""
     automaton = plan.automaton
-    alone = [(p.alpha, p.beta) for p in automaton.positions] + [(a.alpha, a.beta) for a in automaton.absences]
-    alone += [(g.alpha, g.beta) for g in plan.guards]
-    for alpha, beta in alone:
-        yield from (*alpha, *beta)
-    for tests in ([e.tests for e in automaton.edges], [a.tests for a in automaton.accepts]):
+    for tests in (
+        [p.beta for p in automaton.positions],
+        [a.beta for a in automaton.absences],
+        [g.beta for g in plan.guards],
+        [e.tests for e in automaton.edges],
+        [a.tests for a in automaton.accepts],
+    ):
         yield from (test for own in tests for test in own)
     yield from (c.until for c in automaton.closures if c.until is not None)
 
 
-def _is_field(node: Expr) -> TypeGuard[Field]:
-    return isinstance(node, Field) and bool(node.path)
+def _all(plan: Plan) -> Iterator[Expr]:
+    automaton = plan.automaton
+    alone = [p.alpha for p in automaton.positions] + [a.alpha for a in automaton.absences]
+    alone += [g.alpha for g in plan.guards]
+    yield from (test for own in alone for test in own)
+    yield from _across(plan)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from cepheid.errors import CepheidError, EvaluationError
 from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel
-from cepheid.matching.compiled.field_kinds import FieldKinds, check_tests
+from cepheid.matching.compiled.field_kinds import FieldKinds
 from cepheid.matching.compiled.findings import FindingsReader
 from cepheid.matching.compiled.kernel.entrance import V_LOOK, V_ROWS, V_WORDS
 from cepheid.matching.compiled.kernel.words import NEVER
@@ -44,6 +44,7 @@ class KernelKeys:
         self.kinds = FieldKinds()
         self.kernel: Kernel | None = None
         self.reason: str | None = None  # why there is none
+        self._read: list[str] = []  # the fields that it reads
         self._looks: list[tuple[int, int, Key]] = []  # a heap; entries may be out of date
         self._tie = 0
 
@@ -58,10 +59,9 @@ class KernelKeys:
         assert not self.keys
         self.kernel = self.reason = None
         try:
-            check_tests(self.plan)
+            self.kinds.check(self.plan)
             plan = CompiledPlan.of(self.plan, self.kinds.event_type())
-            self.kinds.check(plan)
-            self.kernel = Kernel(plan)
+            self.kernel, self._read = Kernel(plan), self.kinds.read_by(plan)
         except (Unsupported, CepheidError) as reason:
             self.reason = str(reason)
 
@@ -98,7 +98,7 @@ class KernelKeys:
     def _answers(self, batch: Batch, time: int) -> Answers | None:
         assert self.kernel is not None
         try:
-            fields = self.kinds.table(batch.events)
+            fields = self.kinds.table(batch.events, self._read)
             columns, keys = batch.matrices(self.kernel.plan, self.tests, fields)
             return self.kernel.match(columns, keys, time, ends=False)
         except (EvaluationError, Unsupported, pa.ArrowException, ValueError, OverflowError):
