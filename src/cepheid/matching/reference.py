@@ -178,11 +178,22 @@ class ReferenceMatcher:
         fill(partition)
         self.touched.add(self._put_among(partition))
 
-    def snapshot(self) -> bytes:
+    def has(self, key: Key) -> bool:
+        """Is there anything of a key, in memory or on the shelf?"""
+        return key in self.partitions or self._woken(key) is not None
+
+    def text_of(self, key: Key, values: tuple[Any, ...], fill: Callable[[Partition], None]) -> Kept:
+        """A key's state as text, from where another matcher has it."""
+        partition = self._new_partition(values)
+        fill(partition)
+        return self._as_text(dump(key), partition)
+
+    def snapshot(self, others: Iterable[Kept] = ()) -> bytes:
+        """With what other matchers have of the plan."""
         on_shelf = list(self.shelf.take_all())
         self.shelf = MemoryShelf(on_shelf)
         rows = [self._as_text(dump(key), partition) for key, partition in self.partitions.items()]
-        return pack_sections({"partitions": kept_table(rows + on_shelf)}, self.plan.identity)
+        return pack_sections({"partitions": kept_table([*rows, *on_shelf, *others])}, self.plan.identity)
 
     def restore(self, state: bytes) -> None:
         self.partitions, self.deadlines = {}, []

@@ -59,8 +59,6 @@ def unreadable(scan: Scan, columns: Columns) -> str | None:
     from cepheid.engines.columnar.instants import can_be_times
     from cepheid.engines.columnar.ordering import can_be_order
 
-    if columns.end is not None:
-        return "events have an end"
     if not can_be_times(scan.types[columns.time]):
         return f"the time is of type {scan.types[columns.time]}"
     if columns.type in scan.types and not _can_be_type(scan.types[columns.type]):
@@ -86,7 +84,7 @@ def choose(program: Program, scan: Scan, columns: Columns) -> Choice:
     streams: list[StreamPlan] = []
     reasons: dict[str, str] = {}
     for planned in program:
-        found = compiled(planned, program, event, columns.type)
+        found = _missing(planned, scan) or compiled(planned, program, event, columns.type)
         if isinstance(found, str):
             reasons[planned.name] = found
         else:
@@ -103,15 +101,36 @@ def compiled(
     from cepheid.matching.compiled.compiled_plan import CompiledPlan
     from cepheid.matching.compiled.unsupported import Unsupported
 
-    if planned.feeds_on:
-        return "it feeds on another stream"
-    if any(planned.name in other.feeds_on for other in program):
-        return "another stream feeds on it"
+    reason = can_be_compiled(planned, program)
+    if reason is not None:
+        return reason
     try:
         bits = PlanBits.of(planned.plan, type_column)
         return StreamPlan(planned, CompiledPlan.of(planned.plan, event), bits)
     except Unsupported as reason:
         return str(reason)
+
+
+def can_be_compiled(planned: PlannedStream, program: Program) -> str | None:
+    """Why it cannot, by its place among the streams: that can be said without events."""
+    if planned.feeds_on:
+        return "it feeds on another stream"
+    if any(planned.name in other.feeds_on for other in program):
+        return "another stream feeds on it"
+    return None
+
+
+def _missing(planned: PlannedStream, scan: Scan) -> str | None:
+    """A field that the stream needs, and that is no column."""
+    from cepheid.engines.columnar.groups import fields_needed
+
+    needed = fields_needed(planned.plan)
+    for name in scan.unfit if needed is None else needed:
+        if name in scan.unfit:
+            return scan.unfit[name]
+        if name not in scan.types:
+            return f"no event has the field `{name}`"
+    return None
 
 
 def cores() -> int:

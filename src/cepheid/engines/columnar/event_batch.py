@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engines.columnar.instants import Marks, Numbers, read_times
+from cepheid.engines.columnar.present import own_fields
 from cepheid.engines.columnar.scan import Batch
 from cepheid.engines.local.arrow_types import plain_arrow
 from cepheid.engines.local.arrow_values import batch_rows
@@ -53,7 +54,7 @@ class EventBatch:
         found = []
         for row, values in zip(rows.tolist(), batch_rows(taken), strict=True):
             time = int(self.times[row])
-            fields = {name: plain(value) for name, value in values.items()}
+            fields = {name: plain(value) for name, value in own_fields(values).items()}
             fields[self.columns.time] = from_microseconds(time)
             order = tuple(fields.get(name) for name in self.columns.order)
             found.append(Event(kind, time, fields, order, self.batch.first + row))

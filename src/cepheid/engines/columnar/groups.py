@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheid.engines.columnar.kept import ARRIVAL, BITS, FIELD, ORDER, TIME, TYPE
 from cepheid.engines.columnar.per_event import PlanBits, SharedBits
+from cepheid.engines.columnar.present import PRESENT
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.arrow_types import plain_arrow, type_from_arrow
 from cepheid.engines.local.events import Columns
@@ -82,7 +83,7 @@ def kept_type(name: str, types: Mapping[str, pa.DataType], columns: Columns) -> 
 
 def event_type(scan: Scan, columns: Columns) -> Type:
     """What is known of the events' fields."""
-    known = {name: type_from_arrow(kind) for name, kind in scan.types.items()}
+    known = {name: type_from_arrow(kind) for name, kind in scan.types.items() if name != PRESENT}
     return struct_of({**known, columns.time: TIMESTAMP})
 
 

@@ -16,6 +16,8 @@ from cepheid.matching.compiled.arrow_terms import FIRST_INSTANT, LAST_INSTANT
 Numbers = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.bool_]
 
+_ISO = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
+
 
 def can_be_times(kind: pa.DataType) -> bool:
     test = pa.types
@@ -78,7 +80,21 @@ def _of_floats(column: Any, unit: str) -> tuple[Numbers, Marks]:
     return np.where(wrong, 0, micros).astype(np.int64), wrong
 
 
+def iso_times(texts: Any) -> Any:
+    """Instants, where Arrow reads all texts and reads them as Python does; None: they are for Python."""
+    for pattern, kind in ((_ISO + "Z$", pa.timestamp("us", "UTC")), (_ISO + "$", pa.timestamp("us"))):
+        if not texts.null_count and pc.all(pc.match_substring_regex(texts, pattern)).as_py():
+            try:
+                return texts.cast(kind)
+            except pa.ArrowInvalid:  # 30 February
+                return None
+    return None
+
+
 def _of_texts(column: Any, unit: str) -> tuple[Numbers, Marks]:
+    written = iso_times(column)
+    if written is not None:
+        return _of_instants(written)
     texts = column.to_pylist()
     micros, wrong = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.bool_)
     for at, text in enumerate(texts):

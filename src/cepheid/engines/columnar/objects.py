@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from cepheid.engines.columnar.instants import Numbers
 from cepheid.engines.columnar.kept import ARRIVAL, FIELD, TIME, TYPE
+from cepheid.engines.columnar.present import own_fields
 from cepheid.engines.local.arrow_values import batch_rows
 from cepheid.engines.local.events import Columns, plain
 from cepheid.pattern.event import Event
@@ -20,7 +21,7 @@ def rows_of(table: pa.Table, rows: Numbers) -> list[dict[str, Any]]:
         return [{} for _ in range(len(rows))]
     taken = table.select(names).take(pa.array(rows))
     columns = {name.removeprefix(FIELD): taken[name] for name in names}
-    return [{name: plain(value) for name, value in row.items()} for row in batch_rows(columns)]
+    return [{name: plain(value) for name, value in own_fields(row).items()} for row in batch_rows(columns)]
 
 
 def events_of(table: pa.Table, rows: Numbers, types: list[str], columns: Columns) -> list[Event]:

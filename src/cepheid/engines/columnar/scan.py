@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ class Scan:
 
     types: Mapping[str, pa.DataType]  # of the columns
     pieces: tuple[Piece, ...]
+    unfit: Mapping[str, str] = field(default_factory=dict)  # what cannot be a column, and why
 
     @property
     def rows(self) -> int:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from cepheid.engines.columnar.choice import (
     Choice,
     by_reference,
+    can_be_compiled,
     choose,
     cores,
     few_rows,
@@ -18,6 +19,7 @@ from cepheid.engines.columnar.choice import (
     unreadable,
 )
 from cepheid.engines.local.arrow_values import batch_rows
+from cepheid.engines.local.gathering import Gathered, NotInColumns
 from cepheid.engines.local.reading import BATCH, Place
 from cepheid.engines.local.sources import Source
 from cepheid.engines.options import Options
@@ -53,10 +55,23 @@ def choose_matcher(program: Program, source: Source, options: Options, listens: 
         return by_reference("events are taken as they come")
     if listens:
         return by_reference("somebody listens to what happens to each run")
-    scan = source.scan()
-    if scan is None:
-        return by_reference("only Parquet files of one kind, and tables, are read in columns")
-    reason = unreadable(scan, source.columns) or (None if engine == "compiled" else few_rows(scan.rows))
+    if source.columns.end is not None:
+        return by_reference("events have an end")
+    rows = source.count()
+    if rows is None:
+        return by_reference("only files (Parquet of one kind), lists and tables are read in columns")
+    reason = None if engine == "compiled" else few_rows(rows)
+    return by_reference(reason) if reason is not None else _in_columns(program, source)
+
+
+def _in_columns(program: Program, source: Source) -> Choice:
+    from cepheid.engines.columnar.groups import fields_needed
+
+    try:
+        scan = source.scan([fields_needed(s.plan) for s in program if can_be_compiled(s, program) is None])
+    except NotInColumns as why:
+        return by_reference(str(why))
+    reason = unreadable(scan, source.columns)
     return by_reference(reason) if reason is not None else choose(program, scan, source.columns)
 
 
@@ -107,8 +122,12 @@ class CompiledRun:
 
     def _tell(self) -> None:
         """At the end: what is left to the reference matcher after all is told by it."""
-        for place, values in self.bad if self.tells else ():
+        if not self.tells:
+            return
+        for place, values in self.bad:
             self._report(place, values)
+        for bad in self.source.gathered.bad if self.source.gathered is not None else ():
+            self.source.report(bad.row, bad.mistake)
 
     def _report(self, place: Place, values: dict[str, Any]) -> None:
         from cepheid.matching.compiled.unsupported import Unsupported
@@ -130,11 +149,14 @@ def _rows_at(found: PieceRead) -> Iterator[tuple[Place, dict[str, Any]]]:
             row = next(wanted, None)
 
 
-def noted(answer: Answer, session: Session, seen: FieldsSeen) -> Iterator[list[Found] | FoundTable]:
+def noted(
+    answer: Answer, session: Session, seen: FieldsSeen, gathered: Gathered | None
+) -> Iterator[list[Found] | FoundTable]:
     """An answer as it is handed out, and counted."""
     session.counters.events, session.last_time = answer.events, answer.last
+    fields = {} if gathered is None or seen.fields_known else gathered.fields
     for kind in answer.types:
-        seen.fields.setdefault(kind, set())
+        seen.fields.setdefault(kind, set()).update(fields.get(kind, ()))
     for name, found in answer.streams.items():
         session.counters.matches[name] = len(found.matches)
         if isinstance(found.matches, pa.Table):

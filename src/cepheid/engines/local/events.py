@@ -124,11 +124,17 @@ class SchemaScan:
     def __init__(self, columns: Columns) -> None:
         self._instants = columns.times()
         self._found: dict[str, dict[str, Type]] = {}
+        self._seen: set[tuple[str, str, type]] = set()  # one scalar of a class stands for all of them
 
     def add(self, kind: str, fields: Mapping[str, Any]) -> None:
         found = self._found.setdefault(kind, {})
         for name, value in fields.items():
+            seen = (kind, name, type(value))
+            if seen in self._seen:
+                continue
             found[name] = widen(found.get(name, NULL), value)
+            if not isinstance(value, (list, dict)):
+                self._seen.add(seen)
 
     def schema(self) -> Schema:
         return Schema(types=tuple((kind, self._struct(found)) for kind, found in self._found.items()))

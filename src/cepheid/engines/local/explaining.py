@@ -26,7 +26,7 @@ def matcher_of_program(program: Program, streams: Iterable[PlannedStream]) -> st
     found = [(s.name, compiled(s, program, event)) for s in streams]
     text = _section([(name, reason if isinstance(reason, str) else None) for name, reason in found])
     least = FEW if is_ready() else FEW_TO_COMPILE
-    return f"{text}  the compiled matcher is for tables and Parquet files of {least:,} events and more\n"
+    return f"{text}  the compiled matcher is for files, lists and tables of {least:,} events and more\n"
 
 
 def _section(reasons: list[tuple[str, str | None]]) -> str:

@@ -210,5 +210,4 @@ _FRAMES: dict[str, Callable[[pa.Table], Any]] = {
     "pandas": _to_pandas,
     "polars": _to_polars,
     "duckdb": _to_duckdb,
-    "dicts": lambda table: table.to_pylist(),
 }

@@ -11,7 +11,9 @@ from cepheid.engines.local.times import to_microseconds
 from cepheid.engines.options import Duration, make_options
 from cepheid.engines.program import compile
 from cepheid.engines.session import Found
+from cepheid.engines.session_matchers import known_engine, session_matchers
 from cepheid.matching.lifecycle import Listener
+from cepheid.matching.protocol import Matcher
 from cepheid.time.lateness import Lateness
 
 
@@ -37,12 +39,16 @@ class Session:
         lateness: Duration = 0,
         too_late: str = "fail",
         listener: Listener | None = None,
+        engine: str = "auto",
     ) -> None:
         options = make_options(
             time, type, order, None, time_unit, disorder=disorder, lateness=lateness, too_late=too_late
         )
         self.program = compile(query)
-        self._inner = session.Session(self.program, options.lateness or Lateness(), listener=listener)
+        make, self._reasons = session_matchers(self.program, known_engine(engine), listener is not None)
+        self._inner = session.Session(
+            self.program, options.lateness or Lateness(), make=make, listener=listener
+        )
         self._maker = EventMaker(options.columns)
         self._unit = time_unit
 
@@ -66,6 +72,16 @@ class Session:
     def restore(self, state: bytes) -> None:
         self._inner.restore(state)
         self._maker.continue_from(self._inner.counters.events)
+
+    def explain(self) -> dict[str, str]:
+        """Which matcher takes the events of each stream, by what came so far."""
+        return {name: self._told(name, matcher) for name, matcher in self._inner.network.matchers.items()}
+
+    def _told(self, name: str, matcher: Matcher) -> str:
+        reason = self._reasons.get(name) or getattr(matcher, "reason", None)
+        if reason is not None:
+            return f"the reference matcher: {reason}"
+        return "the compiled matcher for lists, the reference matcher for a few events"
 
     @property
     def counters(self) -> session.Counters:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
 
 from cepheid.errors import InputMistake
+
+_BLOCK = 1 << 20
 
 
 @contextmanager
@@ -24,7 +26,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def bytes_of(path: Path) -> Iterator[tuple[Iterable[bytes], IO[bytes]]]:
+def bytes_of(path: Path) -> Iterator[tuple[IO[bytes] | gzip.GzipFile, IO[bytes]]]:
     """Its lines, and the file itself, whose position says how far reading has come."""
     with path.open("rb") as raw:
         if path.suffix.lower() == ".gz":
@@ -32,6 +34,15 @@ def bytes_of(path: Path) -> Iterator[tuple[Iterable[bytes], IO[bytes]]]:
                 yield unpacked, raw
         else:
             yield raw, raw
+
+
+def lines_in(file: IO[bytes] | gzip.GzipFile) -> int:
+    """Counted without looking at them, up to where the file can be read; the last may have no end."""
+    count = 1
+    with suppress(OSError, EOFError, zlib.error):
+        while block := file.read(_BLOCK):
+            count += block.count(b"\n")
+    return count
 
 
 def lossy(line: str | bytes) -> str:

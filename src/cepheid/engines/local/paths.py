@@ -7,16 +7,28 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from glob import glob
 from pathlib import Path
+from typing import TypeVar
 
 from cepheid.engines.columnar.scan import Scan, scan_parquet
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.open_files import explained
-from cepheid.engines.local.reading import FileReader, Kind, Progress, Reader, Row
+from cepheid.engines.local.reading import (
+    ColumnRows,
+    DictRows,
+    FileReader,
+    Kind,
+    Progress,
+    Reader,
+    Repeatable,
+    Row,
+)
 from cepheid.engines.local.reading_csv import CsvReader
 from cepheid.engines.local.reading_json import JsonReader, LinesReader
 from cepheid.engines.local.reading_parquet import ParquetReader
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import NULL, UNKNOWN, Schema, Type, common, struct_of
+
+_Part = TypeVar("_Part")
 
 
 def path_reader(names: Sequence[str], columns: Columns) -> tuple[Kind, Reader, Progress]:
@@ -70,6 +82,7 @@ class FilesReader:
 
     def __init__(self, files: list[FileReader], type: str) -> None:
         self._files, self._type = files, type
+        self.json = all(isinstance(file, JsonReader) for file in files)
 
     def schema(self) -> Schema | None:
         structs = [file.struct() for file in self._files]
@@ -85,15 +98,34 @@ class FilesReader:
             return None
         return scan_parquet([file.file for file in files], [self._type])
 
+    def repeatable(self) -> Repeatable | None:
+        """Texts are; Parquet lies in columns, or it is of several kinds and read by rows."""
+        return self if len(self._texts()) == len(self._files) else None
+
+    def count(self) -> int:
+        return sum(file.count() for file in self._texts())
+
+    def batches(self, progress: Progress) -> Iterator[DictRows | ColumnRows]:
+        for file in self._texts():
+            yield from self._told(file, file.batches(), progress)
+
+    def _texts(self) -> list[CsvReader | JsonReader]:
+        return [file for file in self._files if isinstance(file, (CsvReader, JsonReader))]
+
     def rows(self, progress: Progress) -> Iterator[Row]:
-        before = 0
         for file in self._files:
-            with explained(file.path):
-                for row, done in file.rows():
-                    progress.done = before + done
-                    yield row
-            before += file.path.stat().st_size
-            progress.done = before
+            yield from self._told(file, file.rows(), progress)
+
+    def _told(
+        self, file: FileReader, parts: Iterator[tuple[_Part, int]], progress: Progress
+    ) -> Iterator[_Part]:
+        """The parts of a file, and how far reading has come."""
+        before = sum(other.path.stat().st_size for other in self._files[: self._files.index(file)])
+        with explained(file.path):
+            for part, done in parts:
+                progress.done = before + done
+                yield part
+        progress.done = before + file.path.stat().st_size
 
 
 def _either(left: Type, right: Type) -> Type:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from cepheid.engines.columnar.scan import Scan
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import Schema, Type
 
@@ -50,6 +55,46 @@ class Row(NamedTuple):
     mistake: InputMistake | None = None
 
 
+Numbers = npt.NDArray[np.int64]
+Marks = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ColumnRows:
+    """Rows in columns. Those that are broken lie between them: each with its place among all."""
+
+    fields: Mapping[str, pa.Array]  # of one kind each; the time as it was written
+    times: tuple[Numbers, Marks]  # in microseconds, and which are no times
+    row: Callable[[int], Row]  # one of them as a row
+    broken: Sequence[tuple[int, Row]] = ()
+
+
+@dataclass(frozen=True)
+class DictRows:
+    """Rows as dicts; what is broken is empty. A Row is made only of those that somebody asks for."""
+
+    values: Sequence[Mapping[str, Any]]
+    row: Callable[[int], Row]
+
+
+_Item = TypeVar("_Item")
+
+
+def in_lists(items: Iterable[_Item]) -> Iterator[list[_Item]]:
+    """What comes before a failure is given out before it."""
+    batch: list[_Item] = []
+    try:
+        for item in items:
+            batch.append(item)
+            if len(batch) >= BATCH:
+                yield batch
+                batch = []
+    except Exception:
+        yield batch
+        raise
+    yield batch
+
+
 class Reader(Protocol):
     """One way to get rows. `typed`: is there a type column? None: the first row says it."""
 
@@ -57,7 +102,26 @@ class Reader(Protocol):
 
     def schema(self) -> Schema | None: ...
 
+    def scan(self) -> Scan | None:
+        """The input in columns, where it lies so."""
+
+    def repeatable(self) -> Repeatable | None:
+        """Itself, where it can be read several times."""
+
     def rows(self, progress: Progress) -> Iterator[Row]: ...
+
+
+class Repeatable(Protocol):
+    """Rows that can be counted before they are read, and read again."""
+
+    typed: bool | None
+    json: bool  # all values come from JSON: those that lie in others are plain, too
+
+    def count(self) -> int:
+        """Of rows, or nearly so many."""
+
+    def batches(self, progress: Progress) -> Iterator[DictRows | ColumnRows]:
+        """Rows by the thousand, in columns where they lie so."""
 
 
 class FileReader(Protocol):

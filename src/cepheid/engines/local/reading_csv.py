@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Iterable, Iterator
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
 from cepheid.engines.local.arrow_types import as_declared, refuse_twins, type_from_arrow
 from cepheid.engines.local.arrow_values import python_values
+from cepheid.engines.local.csv_chunks import Chunk, Record, chunks, first_record
+from cepheid.engines.local.csv_times import csv_time, csv_times
 from cepheid.engines.local.events import Columns, check_columns
-from cepheid.engines.local.open_files import bytes_of, explained, lossy
-from cepheid.engines.local.reading import BATCH, Place, Row
+from cepheid.engines.local.open_files import bytes_of, explained, lines_in
+from cepheid.engines.local.reading import ColumnRows, DictRows, Place, Row
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import Type, struct_of
 
@@ -32,15 +30,6 @@ _CSV_TYPES = (
 )
 _CSV_NULLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _LONG_INTEGER = r"^[+-]?\d{16,}$"  # as a float it would lose digits: an id, not a measurement
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-
-
-class Record(NamedTuple):
-    """The values of a CSV record and the line it ends on, or what is wrong with it."""
-
-    line: int
-    values: list[str]
-    mistake: InputMistake | None = None
 
 
 class CsvReader:
@@ -56,40 +45,66 @@ class CsvReader:
         found = {name: type_from_arrow(kind) for name, kind in zip(self._names, self._types, strict=True)}
         return as_declared(struct_of(found), self._columns)
 
+    def count(self) -> int:
+        with explained(self.path), bytes_of(self.path) as (file, _):
+            return lines_in(file)
+
     def rows(self) -> Iterator[tuple[Row, int]]:
-        with bytes_of(self.path) as (lines, raw):
-            for chunk in self._chunks(lines):
-                typed = iter(self._typed([record.values for record in chunk if record.mistake is None]))
-                for record in chunk:
-                    values = next(typed) if record.mistake is None else {}
-                    place = Place(str(self.path), record.line)
-                    yield Row(place, values, ",".join(record.values), record.mistake), raw.tell()
+        for chunk, done in self._chunks():
+            lists = [self._values(at, texts) for at, texts in enumerate(chunk.texts)]
+            texts = zip(*(column.to_pylist() for column in chunk.texts), strict=True)
+            good = zip(chunk.lines, texts, zip(*lists, strict=True), strict=True)
+            broken = dict(chunk.broken)
+            for at in range(len(chunk.lines) + len(broken)):
+                if at in broken:
+                    yield self._broken(broken[at]), done
+                else:
+                    yield self._row(*next(good)), done
 
-    def _typed(self, records: list[list[str]]) -> Iterator[dict[str, Any]]:
-        lists = [self._values(at, [record[at] for record in records]) for at in range(len(self._names))]
-        return (dict(zip(self._names, values, strict=True)) for values in zip(*lists, strict=True))
+    def batches(self) -> Iterator[tuple[DictRows | ColumnRows, int]]:
+        for chunk, done in self._chunks():
+            yield self._column_rows(chunk), done
 
-    def _values(self, at: int, texts: list[str]) -> list[Any]:
+    def _column_rows(self, chunk: Chunk) -> ColumnRows:
+        def row(at: int) -> Row:
+            one = [column.slice(at, 1) for column in chunk.texts]
+            values = [self._values(i, text)[0] for i, text in enumerate(one)]
+            return self._row(chunk.lines[at], [text[0].as_py() for text in one], values)
+
+        fields = {
+            name: _csv_cast(texts, kind)
+            for name, texts, kind in zip(self._names, chunk.texts, self._types, strict=True)
+        }
+        times = chunk.texts[self._names.index(self._columns.time)]
+        broken = [(at, self._broken(record)) for at, record in chunk.broken]
+        return ColumnRows(fields, csv_times(times, self._columns.time_unit), row, broken)
+
+    def _row(self, line: int, texts: Sequence[str], values: Sequence[Any]) -> Row:
+        return Row(Place(str(self.path), line), dict(zip(self._names, values, strict=True)), ",".join(texts))
+
+    def _broken(self, record: Record) -> Row:
+        return Row(Place(str(self.path), record.line), {}, ",".join(record.values), record.mistake)
+
+    def _values(self, at: int, texts: pa.Array) -> list[Any]:
         name = self._names[at]
         if name in self._columns.times():
-            return [_csv_time(text) for text in texts]
-        return python_values(name, _csv_cast(pa.array(texts, pa.string()), self._types[at]))
+            return [csv_time(text) for text in texts.to_pylist()]
+        return python_values(name, _csv_cast(texts, self._types[at]))
 
     @cached_property
     def _types(self) -> list[pa.DataType]:
         # Times and types are read as what they are, so that one bad value is one bad row.
         settled = {*self._columns.times(), self._columns.type}
         guesses = {at: _Guess() for at, name in enumerate(self._names) if name not in settled}
-        with explained(self.path), bytes_of(self.path) as (lines, _):
-            for chunk in self._chunks(lines):
-                records = [record.values for record in chunk if record.mistake is None]
+        with explained(self.path):
+            for chunk, _ in self._chunks():
                 for at, guess in guesses.items():
-                    guess.look_at(pa.array([record[at] for record in records], pa.string()))
+                    guess.look_at(chunk.texts[at])
         return [guesses[at].type() if at in guesses else pa.string() for at in range(len(self._names))]
 
     def _header(self) -> list[str]:
         with explained(self.path), bytes_of(self.path) as (lines, _):
-            first = next(_csv_records(lines), None)
+            first = first_record(lines)
         if first is None or first.mistake is not None:
             reason = "is empty" if first is None or first.mistake is None else f"is {first.mistake.message}"
             raise InputMistake(f"{self.path} {reason}: a CSV file needs a header line", code="bad_file")
@@ -97,17 +112,11 @@ class CsvReader:
         refuse_twins(names)
         return names
 
-    def _chunks(self, lines: Iterable[bytes]) -> Iterator[list[Record]]:
-        records = _csv_records(lines)
-        next(records, None)  # the header
-        while chunk := [self._counted(record) for record in islice(records, BATCH)]:
-            yield chunk
-
-    def _counted(self, record: Record) -> Record:
-        if record.mistake is not None or len(record.values) == len(self._names):
-            return record
-        counts = f"{len(record.values)} values for {len(self._names)} columns"
-        return record._replace(mistake=InputMistake(counts))
+    def _chunks(self) -> Iterator[tuple[Chunk, int]]:
+        """Each with the number of bytes read so far."""
+        with bytes_of(self.path) as (file, raw):
+            for chunk in chunks(file, len(self._names)):
+                yield chunk, raw.tell()
 
 
 class _Guess:
@@ -136,33 +145,6 @@ class _Guess:
         return self._possible[0] if self._possible else pa.string()
 
 
-def _csv_records(lines: Iterable[bytes]) -> Iterator[Record]:
-    """Records in the order of the file. A quoted value may hold line ends."""
-    broken: list[Record] = []
-    reader = csv.reader(_csv_lines(lines, broken))
-    while True:
-        try:
-            values = next(reader, None)
-            record = None if values is None else Record(reader.line_num, values)
-        except csv.Error as failure:
-            record = Record(reader.line_num, [], InputMistake(f"not CSV ({failure})"))
-        yield from broken
-        broken.clear()
-        if record is None:
-            return
-        if record.values or record.mistake:
-            yield record
-
-
-def _csv_lines(lines: Iterable[bytes], broken: list[Record]) -> Iterator[str]:
-    for number, line in enumerate(lines, 1):
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            broken.append(Record(number, [lossy(line)], InputMistake("not UTF-8 text")))
-            yield "\n"  # so that the lines after it keep their numbers
-
-
 def _csv_nulls(texts: pa.Array) -> pa.Array:
     import pyarrow.compute as pc
 
@@ -185,11 +167,3 @@ def _can_cast(values: pa.Array, kind: pa.DataType) -> bool:
     except pa.ArrowException:
         return False
     return True
-
-
-def _csv_time(text: str) -> str | int | Decimal | None:
-    """A number as a number, so that it is read as an epoch; everything else as text."""
-    text = text.strip()
-    if _NUMBER.fullmatch(text):
-        return int(text) if text.lstrip("+-").isdigit() else Decimal(text)
-    return text or None

@@ -24,7 +24,7 @@ class ParquetReader:
         self._columns = columns
         with explained(path), closing(self._open()) as file:
             self._struct = struct_of_arrow(file.schema_arrow)
-            self._rows = file.metadata.num_rows
+            self._rows: int = file.metadata.num_rows
             groups = range(file.metadata.num_row_groups)
             rows = tuple(file.metadata.row_group(i).num_rows for i in groups)
             self.file = ParquetFile(path, file.schema_arrow, rows)

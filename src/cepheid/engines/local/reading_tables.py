@@ -11,7 +11,7 @@ from cepheid.engines.columnar.scan import Scan, scan_arrays
 from cepheid.engines.local.arrow_types import as_declared, refuse_twins, struct_of_arrow
 from cepheid.engines.local.arrow_values import Column, batch_rows, column_type, named, slices
 from cepheid.engines.local.events import Columns, check_columns, plain
-from cepheid.engines.local.reading import BATCH, Kind, Place, Progress, Row
+from cepheid.engines.local.reading import BATCH, Kind, Place, Progress, Repeatable, Row
 from cepheid.pattern.types import Schema, Type, struct_of
 
 
@@ -25,7 +25,7 @@ class TableReader:
         columns: Columns,
         scan: Callable[[], Scan | None] = lambda: None,
     ) -> None:
-        self.scan = scan  # where the frame has all its columns at hand
+        self._scan = scan  # where the frame has all its columns at hand
         check_columns([name for name, _ in struct.fields], columns)
         self._open = open
         self._struct = as_declared(struct, columns)
@@ -33,6 +33,12 @@ class TableReader:
 
     def schema(self) -> Schema:
         return Schema(common_fields=self._struct)
+
+    def scan(self) -> Scan | None:
+        return self._scan()
+
+    def repeatable(self) -> Repeatable | None:
+        return None
 
     def rows(self, progress: Progress) -> Iterator[Row]:
         number = 0

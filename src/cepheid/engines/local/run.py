@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from cepheid.engines.columnar.choice import Choice
@@ -105,7 +106,7 @@ class Job:
         if answer is None:
             yield from self._by_reference(self.session)
             return
-        yield from noted(answer, self.session, self.seen)
+        yield from noted(answer, self.session, self.seen, self.source.gathered)
         if others:
             yield from self._by_reference(narrowed(self.session, self.choice))
 
@@ -136,10 +137,10 @@ def collect(job: Job) -> Results:
     tables: dict[str, Any] = {}
     kind = job.source.kind
     for found in job.answers():
-        if isinstance(found, FoundTable):
+        if isinstance(found, FoundTable) and kind != "dicts":
             tables[found.stream] = frame_of(found.table, kind)
             continue
-        for item in found:
+        for item in chain.from_iterable(found.rows()) if isinstance(found, FoundTable) else found:
             rows.setdefault((item.kind, item.stream), []).append(item.row)
     names = [s.name for s in job.program.declarations.streams]
     results = Results({n: _frame(n, tables, rows, job) for n in names})

@@ -12,6 +12,7 @@ import pyarrow as pa
 from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.bad_rows import BadRow, BadRows, policy_of
 from cepheid.engines.local.events import Columns, EventMaker
+from cepheid.engines.local.gathering import Asked, Gathered, Gatherer
 from cepheid.engines.local.paths import path_reader
 from cepheid.engines.local.reading import BATCH, Kind, Place, Progress, Reader, Row
 from cepheid.engines.local.reading_dicts import DictReader
@@ -38,6 +39,7 @@ class Source:
         self.columns = columns
         self.bad = bad
         self.progress = progress
+        self.gathered: Gathered | None = None  # what was seen when rows became columns
         self._reader = reader
         self._batch_size = batch_size
 
@@ -46,10 +48,25 @@ class Source:
         """None: unknown before it is read (`scan_schema` of `events.py` finds it by reading)."""
         return self._reader.schema()
 
-    def scan(self) -> Scan | None:
-        """The input in columns, where it can be read so."""
-        scan = getattr(self._reader, "scan", None)
-        return None if scan is None else scan()
+    def count(self) -> int | None:
+        """How many rows there are, or nearly; None: it cannot be read in columns."""
+        scan, rows = self._reader.scan(), self._reader.repeatable()
+        return scan.rows if scan is not None else rows.count() if rows is not None else None
+
+    def scan(self, asked: Asked) -> Scan:
+        """The input in columns; raises NotInColumns. Rows are gathered by reading all of it."""
+        return self._reader.scan() or self._gather(asked)
+
+    def _gather(self, asked: Asked) -> Scan:
+        reader = self._reader.repeatable()
+        assert reader is not None
+        gatherer = Gatherer(EventMaker(self.columns, reader.typed), asked, reader.json)
+        for rows in reader.batches(self.progress):
+            gatherer.add(rows)
+            for bad in gatherer.gathered.bad if self.bad.policy == "fail" else ():
+                self.report(bad.row, bad.mistake)
+        self.gathered = gatherer.gathered
+        return gatherer.scan(self.progress.done)
 
     def report_bad(self, place: Place, values: Mapping[str, Any]) -> bool:
         """A row that is no event; False: it is one."""
@@ -75,9 +92,12 @@ class Source:
                 raise row.mistake
             return maker.make(row.values)
         except InputMistake as mistake:
-            text = str(dict(row.values)) if row.text is None else row.text
-            self.bad.report(row.place, text, mistake)
+            self.report(row, mistake)
             return None
+
+    def report(self, row: Row, mistake: InputMistake) -> None:
+        text = str(dict(row.values)) if row.text is None else row.text
+        self.bad.report(row.place, text, mistake)
 
 
 def open_source(

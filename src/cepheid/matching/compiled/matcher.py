@@ -79,7 +79,9 @@ class CompiledMatcher:
         batch = self._batch(mine, time, ends)
         found = Findings()
         if batch.keys:
-            columns, keys = batch.matrices(self.compiled, self.tests)
+            columns, keys = batch.matrices(
+                self.compiled, self.tests, table_of(batch.events, self.compiled.columns.event)
+            )
             answers = self.kernel.match(columns, keys, time, ends)
             self.counts += answers.counts
             self._keep(batch, answers, ends)
@@ -126,7 +128,7 @@ class CompiledMatcher:
         due = [k for k, waiting in self.keys.items() if ends or waiting.look < time]
         keys = list(dict.fromkeys([*new, *due]))
         known = [self.keys.pop(k, None) for k in keys]
-        found = [w or Waiting(values[k], _NO_WORDS, [], NEVER) for k, w in zip(keys, known, strict=True)]
+        found = [w or Waiting(values[k], NO_WORDS, [], NEVER) for k, w in zip(keys, known, strict=True)]
         return Batch(keys, found, [new.get(k, []) for k in keys])
 
     def _keep(self, batch: Batch, answers: Answers, ends: bool) -> None:
@@ -141,7 +143,7 @@ class CompiledMatcher:
             self.keys[key] = Waiting(batch.waiting[i].values, words, [batch.events[r] for r in rows], look)
 
 
-_NO_WORDS: Table = np.zeros(0, np.int64)
+NO_WORDS: Table = np.zeros(0, np.int64)
 
 
 class Batch:
@@ -156,17 +158,16 @@ class Batch:
         self.table[:, K_ROWS] = kept + np.cumsum([0, *(len(own) for own in new)])
         self.table[:, K_WORDS] = np.cumsum([0, *(len(w.words) for w in waiting)])
 
-    def matrices(self, plan: CompiledPlan, tests: PlanTests) -> tuple[Any, Keys]:
+    def matrices(self, plan: CompiledPlan, tests: PlanTests, fields: pa.Table) -> tuple[Any, Keys]:
+        """`fields` are those of the events, as a table."""
         seen = [tests.look_at(e) for e in self.events]
         bits = [[*s.positions, *s.absences, *s.guards] for s in seen]
         passed = np.array([sum(1 << i for i, b in enumerate(own) if b) for own in bits], np.int64)
         times = np.array([e.time for e in self.events], np.int64)
         kinds = np.array([plan.types.get(e.type, -1) for e in self.events], np.int64)
         ranks = np.array([-1 if e.rank is None else e.rank for e in self.events], np.int64)
-        columns = to_events(
-            table_of(self.events, plan.columns.event), plan.columns, times, passed, kinds, ranks
-        )
-        words = np.concatenate([_NO_WORDS, *(w.words for w in self.waiting)])
+        columns = to_events(fields, plan.columns, times, passed, kinds, ranks)
+        words = np.concatenate([NO_WORDS, *(w.words for w in self.waiting)])
         return columns, Keys(self.table, words)
 
 
