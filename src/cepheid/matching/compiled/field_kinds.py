@@ -82,7 +82,7 @@ class FieldKinds:
 
     def read_by(self, plan: CompiledPlan) -> list[str]:
         """The fields that are columns of the plan."""
-        nodes = (node for expr in plan.columns.found for node in walk(expr))
+        nodes = (node for column in plan.columns.found.values() for node in walk(column.expr))
         names = dict.fromkeys(node.path[0] for node in nodes if isinstance(node, Field) and node.path)
         return [name for name in names if name in self._kinds]
 
