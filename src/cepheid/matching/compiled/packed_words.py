@@ -46,10 +46,8 @@ def pack(words: Table, offsets: Table) -> Packed:
 def unpack(body: Bytes, offsets: Table) -> Words:
     """The other way round: `offsets` say where each key's bytes begin."""
     ends = np.zeros(len(offsets), np.int64)
-    _count(body, offsets, ends)
-    words = np.empty(ends[-1], np.int64)
-    _unpack(body, offsets, words, ends)
-    return Words(words, ends)
+    words = np.empty(offsets[-1] - offsets[0], np.int64)  # a word has a byte at least
+    return Words(words[: _unpack(body, offsets, words, ends)], ends)
 
 
 @njit(cache=True)
@@ -93,20 +91,11 @@ def _length(code):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _count(body, offsets, ends):  # type: ignore[no-untyped-def]
-    for key in range(len(offsets) - 1):
-        at, count = offsets[key], 0
-        while at < offsets[key + 1]:
-            at += _length(np.int64(body[at]))
-            count += 1
-        ends[key + 1] = ends[key] + count
-
-
-@njit(cache=True)
 def _unpack(body, offsets, words, ends):  # type: ignore[no-untyped-def]
+    i = 0
     for key in range(len(offsets) - 1):
-        at, first = offsets[key], ends[key]
-        for i in range(first, ends[key + 1]):
+        at, first = offsets[key], i
+        while at < offsets[key + 1]:
             code = np.int64(body[at])
             if code < _SMALL:
                 words[i] = code - _LOW
@@ -119,3 +108,6 @@ def _unpack(body, offsets, words, ends):  # type: ignore[no-untyped-def]
                 word = np.int64(number >> np.uint64(1)) ^ -np.int64(number & np.uint64(1))
                 words[i] = word if code > _FAR else word + words[first + S_NOW]
             at += _length(code)
+            i += 1
+        ends[key + 1] = i
+    return i

@@ -47,6 +47,7 @@ from cepheid.matching.compiled.kernel.words import (
     RUN_CLOSED,
     RUN_NODE,
     RUN_PATH,
+    RUN_SAVED,
     RUN_START,
     RUN_STATE,
     SCOPES,
@@ -123,8 +124,9 @@ class _Reader:
 
     def _run(self) -> Run:
         t = self.t
-        own = self.words[self.at : self.at + t[R_WIDTH]]
-        self.at += t[R_WIDTH]
+        width = t[R_WIDTH] - RUN_SAVED
+        own = [0] * RUN_SAVED + self.words[self.at : self.at + width]
+        self.at += width
         taken = self._chain(own[RUN_NODE])
         binds: dict[str, tuple[Event, ...]] = {}
         for one in taken:

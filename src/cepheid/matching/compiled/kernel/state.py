@@ -69,6 +69,8 @@ from cepheid.matching.compiled.kernel.words import (
     RUN_DEADLINE,
     RUN_IS_OPEN,
     RUN_NODE,
+    RUN_SAVED,
+    RUN_TO,
     TIME,
 )
 
@@ -100,7 +102,7 @@ def words_needed(t, w):
     events = w[N_NODES] + w[N_RECENT] + w[N_HISTORY] + w[N_FIRST_STEP]
     lists = 2 * w[N_RECENT] + w[N_MATCHED] + 4 * w[N_HISTORY]
     lists += 3 * w[N_GIVEN] + 3 * w[N_FIRST_STEP]
-    return S_HEADER + runs * t[R_WIDTH] + w[N_NODES] * NODE_WIDTH + lists, events
+    return S_HEADER + runs * (t[R_WIDTH] - RUN_SAVED) + w[N_NODES] * NODE_WIDTH + lists, events
 
 
 @inner
@@ -251,7 +253,8 @@ def _save_node(w, node, words, at, rows, first, end):
 
 @inner
 def _save_run(t, w, run, words, at):
-    for i in range(t[R_WIDTH]):
+    at -= RUN_SAVED
+    for i in range(RUN_SAVED, t[R_WIDTH]):
         words[at + i] = w[run + i]
     words[at + RUN_NODE] = _number(w, w[run + RUN_NODE])
     for i in range(t[R_MARKS], t[R_MARKS] + t[COMPONENTS]):
@@ -329,9 +332,15 @@ def _load_runs(t, w, part, counter, count, words, at):
         run = new_run(w)
         if run < 0:
             return at
-        for j in range(t[R_WIDTH]):
+        at -= RUN_SAVED
+        for j in range(RUN_SAVED):
+            w[run + j] = 0
+        for j in range(RUN_SAVED, t[R_WIDTH]):
             w[run + j] = words[at + j]
-        w[run + RUN_NODE] = _place(w, words[at + RUN_NODE])
+        node = _place(w, words[at + RUN_NODE])
+        w[run + RUN_NODE] = node
+        if node >= 0:
+            w[run + RUN_TO] = event_int(w, TIME, w[node + NODE_ROW])
         for j in range(t[R_MARKS], t[R_MARKS] + t[COMPONENTS]):
             w[run + j] = _place(w, words[at + j])
         for j in range(t[R_LAST], t[R_FIRST] + t[ALIASES]):

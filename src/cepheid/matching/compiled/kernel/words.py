@@ -141,6 +141,17 @@ NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WID
 
 # --- a run's record: the fixed part ---
 (
+    # What is only there while the kernel works on the key, or can be told from the rest.
+    RUN_TO,  # time of its last event
+    RUN_IS_OPEN,  # it is among the open runs
+    RUN_IS_DONE,  # it is among the complete ones
+    RUN_OLDER,  # its neighbours among the runs of its state, where runs are kept by state
+    RUN_NEWER,
+    RUN_DUE,  # its place in the heap of deadlines
+    RUN_BUCKET,  # where the runs are told that wait for the same value, and its neighbours there
+    RUN_BUCKET_OLDER,
+    RUN_BUCKET_NEWER,
+    # What is saved.
     RUN_START,  # index of its first event
     RUN_STATE,
     RUN_NODE,  # the event it took last
@@ -148,18 +159,10 @@ NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WID
     RUN_CLOSED,
     RUN_PATH,
     RUN_FROM,  # time of its first event
-    RUN_TO,  # time of its last event
     RUN_AWAITED,  # when an absence at the end became certain
     RUN_DEADLINE,
     RUN_BLOCKED_ACCEPTS,
-    RUN_IS_OPEN,  # it is among the open runs
-    RUN_IS_DONE,  # it is among the complete ones
     RUN_POSITIONS,  # the positions it has taken events at, as bits
-    RUN_OLDER,  # its neighbours among the runs of its state, where runs are kept by state
-    RUN_NEWER,
-    RUN_DUE,  # its place in the heap of deadlines
-    RUN_BUCKET,  # where the runs are told that wait for the same value, and its neighbours there
-    RUN_BUCKET_OLDER,
-    RUN_BUCKET_NEWER,
     RUN_FIXED,
 ) = range(21)
+RUN_SAVED = RUN_START  # from here on
