@@ -1,7 +1,7 @@
 """Spark streaming: events a second beside the floor of the same run; then a stream with many idle keys in its state.
 
-The floor is the same packed plan with a processor that does nothing; both run once before. Matches are checked against the reference on
-some keys, and the stream of idle keys against the stream without them.
+The floor is the same packed plan with a processor that does nothing; both run once before. Matches are checked
+against the reference on some keys, and the stream of idle keys against the stream without them.
 
     python benchmarks/spark_stream.py [--events 10000000] [--batches 10] [--idle 1000000] [--only throughput|idle]
 """
