@@ -95,7 +95,7 @@ def _check(df: Any, program: str, found: dict[str, list[tuple[str, str]]], one_i
     """Some users by the reference matcher: the same ids of every pattern, or there is no figure."""
     some = sampled(df, one_in).toArrow()
     users = set(some["user"].to_pylist())
-    expected = cepheid.run(program, some.to_pylist(), now=_end(df))
+    expected = cepheid.run(program, some.to_pylist(), now=_end(df), engine="reference")
     for name, rows in expected.items():
         wanted = sorted(row["id"] for row in rows)
         own = sorted(id for id, user in found[name] if user in users)

@@ -86,7 +86,9 @@ def _skew(spark: Any, count: int) -> None:
 def _check_hot(name: str, df: Any) -> None:
     """All matches of the user with most events, by the reference matcher."""
     its_own = df.where(df.user == HOT)
-    expected = sorted(cepheid.match(QUERIES[name], its_own.toArrow(), now=_end(df))["id"].to_pylist())
+    expected = sorted(
+        cepheid.match(QUERIES[name], its_own.toArrow(), now=_end(df), engine="reference")["id"].to_pylist()
+    )
     matches = cepheid.match(QUERIES[name], df)
     found = sorted(matches.where(matches.user == HOT).toArrow()["id"].to_pylist())
     assert found == expected, f"{name}: {len(found)} matches of {HOT} instead of {len(expected)}"
@@ -108,7 +110,9 @@ def _counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _check(name: str, df: Any, one_in: int) -> None:
     """The matches of some users, by the reference matcher: the same ids, or there is no figure."""
     some = sampled(df, one_in)
-    expected = sorted(cepheid.match(QUERIES[name], some.toArrow(), now=_end(df))["id"].to_pylist())
+    expected = sorted(
+        cepheid.match(QUERIES[name], some.toArrow(), now=_end(df), engine="reference")["id"].to_pylist()
+    )
     found = sorted(sampled(cepheid.match(QUERIES[name], df), one_in).toArrow()["id"].to_pylist())
     assert found == expected, f"{name}: {len(found)} matches instead of {len(expected)}"
     assert expected, f"{name}: no match to compare"

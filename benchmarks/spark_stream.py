@@ -124,7 +124,9 @@ def _drive(table: Any) -> tuple[float, Any]:
 def _check(name: str, df: Any, rows: Any, one_in: int) -> None:
     """The matches of some users, by the reference matcher: the same ids, or there is no figure."""
     some = sampled(df, one_in)
-    expected = sorted(cepheid.match(QUERIES[name], some.toArrow(), now=_end(df))["id"].to_pylist())
+    expected = sorted(
+        cepheid.match(QUERIES[name], some.toArrow(), now=_end(df), engine="reference")["id"].to_pylist()
+    )
     found = sorted(sampled(rows, one_in).toArrow()["id"].to_pylist())
     assert found == expected, f"{name}: {len(found)} matches instead of {len(expected)}"
     assert expected, f"{name}: no match to compare"
