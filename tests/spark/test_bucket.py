@@ -562,6 +562,25 @@ def check_late(count: int) -> None:
     run()
 
 
+def test_values_that_no_column_holds() -> None:
+    """A number in a text that leaves 64 bits, now and then: what was open goes to the reference matcher."""
+    rows = prepared(
+        compile("A as a -> B[int(id) > a.v] as b -> C as c .within(30s) .partition_by(k)"), Lateness()
+    )
+    for seed in range(30):
+        r = random.Random(seed)
+        big = [2**70 if r.random() < 0.05 else r.randrange(9) for _ in range(60)]
+        events = filled(
+            [
+                Event(r.choice("ABC"), i * SECOND, {"id": str(v), "v": v % 2**60, "k": r.randrange(3)})
+                for i, v in enumerate(big)
+            ]
+        )
+        batches = [events[i : i + 10] for i in range(0, len(events), 10)]
+        found = facts(played(rows, batches, Chooser(seed)).found, rows.program)
+        assert found == whole(rows.program, events)
+
+
 def test_late_and_too_late_events() -> None:
     check_late(200)
 

@@ -22,6 +22,7 @@ from cepheid.engines.spark.layout import NOW, SEQUENCE
 from cepheid.engines.spark.many_keys import ManyKeys
 from cepheid.engines.spark.output import Answer, Payload
 from cepheid.errors import EvaluationError
+from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.testing.strategies import events as some_events
@@ -173,3 +174,21 @@ def test_keys_that_only_python_can_tell_apart(spark: SparkSession) -> None:
         assert sorted(found.to_pylist(), key=repr) == sorted(local.to_pylist(), key=repr)
         assert {(row["a"], row["b"]) for row in found.to_pylist()} == {(0, 3)}
         assert f"through the {matcher}" in cepheid.explain_spark(query, df)
+
+
+def test_a_value_that_no_column_holds() -> None:
+    """A number in a text that leaves 64 bits: its keys are the reference matcher's, and nothing is lost."""
+    rows = bounded(compile("A as a -> B[int(id) > a.v] as b -> C as c .partition_by(k)"))
+    some = [("A", 1, 1), ("A", 5, 2), ("B", 2, 1), ("B", 2**70, 2), ("C", 3, 1), ("C", 4, 2)]
+    events = filled(
+        [
+            Event(kind, i * 1_000_000, {"type": kind, "id": str(v), "v": v % 2**60, "k": k})
+            for i, (kind, v, k) in enumerate(some)
+        ]
+    )
+    batch = in_rows(rows, events)
+    matcher = ManyKeys(rows.work.work, batch.schema)
+    with pytest.raises(Unsupported):
+        matcher.streams["matches"].rows.events(pa.Table.from_batches([batch]))
+    found = played(matcher, batch, [2, 4])
+    assert Counter(f.row["k"] for f in found if f.kind == "match") == {1: 1, 2: 1}

@@ -19,7 +19,7 @@ from cepheid.engines.session import Found
 from cepheid.engines.spark.bucket_matching import ByReference
 from cepheid.engines.spark.kernel_choice import streams_for_kernel
 from cepheid.engines.spark.kernel_rows import KernelRows, present_bits
-from cepheid.engines.spark.kernel_state import KernelState, no_state, read_state, written_state
+from cepheid.engines.spark.kernel_state import KernelState, gone_state, no_state, read_state, written_state
 from cepheid.engines.spark.keyed_rows import KeyedRows, KeyReader
 from cepheid.engines.spark.layout import LETTER, TIME
 from cepheid.engines.spark.reading import events_of
@@ -200,7 +200,13 @@ class StreamColumns:
         keys = np.zeros((len(digests) + 1, KEY_WIDTH), np.int64)
         keys[:, K_ROWS] = keyed.offsets + kept
         keys[:, K_WORDS], keys[:, K_EVENTS] = state.word_offsets, state.event_offsets
-        answers = rows.kernel.match(rows.events(table), Keys(keys, state.words), time, ends)
+        try:
+            events = rows.events(table)
+        except Unsupported:  # a value that no column holds
+            every = np.ones(len(digests), np.bool_)
+            self.segments.put_columns(self.name, ColumnState(digests, *gone_state(len(digests))))
+            return self._give_up(rows, keyed, state, every, time)
+        answers = rows.kernel.match(events, Keys(keys, state.words), time, ends)
         found, batches = rows.found(table, answers)
         self.matching.batches += batches
         left = np.zeros(len(digests), np.bool_)

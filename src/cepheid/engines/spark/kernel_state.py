@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cepheid.engines.spark.reading import one_array
-from cepheid.engines.spark.segment import ROWS
+from cepheid.engines.spark.segment import NEVER, ROWS
 from cepheid.matching.compiled.compiled_plan import Answers
 from cepheid.matching.compiled.kernel.entrance import V_ROWS, V_WORDS
 from cepheid.matching.compiled.packed_words import pack, unpack
@@ -36,6 +36,12 @@ class KernelState(NamedTuple):
 def no_state(keys: int, schema: pa.Schema) -> KernelState:
     none = np.zeros(keys + 1, np.int64)
     return KernelState(none[:0], none, schema.empty_table(), none)
+
+
+def gone_state(keys: int) -> tuple[Table, npt.NDArray[np.bool_], pa.Table]:
+    """Of keys that the kernel has no longer: moments, marks that they are gone, and nothing else."""
+    rows = pa.table([pa.nulls(keys, field.type) for field in ROWS], schema=ROWS)
+    return np.full(keys, NEVER), np.ones(keys, np.bool_), rows
 
 
 def read_state(rows: pa.Table, which: Table, keys: int) -> KernelState:

@@ -6,7 +6,7 @@ instead, so that memory is bounded by what is open.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from cepheid.matching.compiled.kernel.entrance import K_EVENTS, K_ROWS, K_WORDS,
 from cepheid.matching.compiled.kernel.words import NEVER
 from cepheid.matching.compiled.revive import revive
 from cepheid.matching.compiled.tables import Table
+from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.found import Findings
 from cepheid.matching.partition import Partition
 from cepheid.matching.reference import ReferenceMatcher
@@ -76,12 +77,18 @@ class StreamKernel:
         return found + self._whole_keys(others, offsets[1:] - offsets[1], end)
 
     def _whole_keys(self, rows: pa.Table, offsets: Table, end: int) -> Findings:
-        table, events, keys, begins = self.rows.of_whole_keys(rows, offsets)
+        try:
+            table, events, keys, begins = self.rows.of_whole_keys(rows, offsets)
+        except Unsupported:  # a value that no column holds
+            return self._each_by_reference(rows, offsets, range(len(offsets) - 1), end)
         if not len(keys):
             return Findings()
         answers = self.rows.kernel.match(events, Keys.without_state(begins), end, ends=True)
-        found = self._found(table, answers)
-        for key in keys[answers.left].tolist():
+        return self._found(table, answers) + self._each_by_reference(rows, offsets, keys[answers.left], end)
+
+    def _each_by_reference(self, rows: pa.Table, offsets: Table, keys: Iterable[int], end: int) -> Findings:
+        found = Findings()
+        for key in keys:
             whole = offsets[key : key + 2]
             own, _ = self.rows.narrowed(rows.slice(whole[0], whole[1] - whole[0]), whole - whole[0])
             found += self._by_reference(self._matcher(_Open()), own, end, ends=True)
@@ -96,7 +103,11 @@ class StreamKernel:
         keys = np.zeros((2, KEY_WIDTH), np.int64)
         keys[:, K_ROWS] = (kept, table.num_rows)
         keys[1, K_WORDS], keys[1, K_EVENTS] = len(before.words), kept
-        answers = self.rows.kernel.match(self.rows.events(table), Keys(keys, before.words), end, ends)
+        try:
+            events = self.rows.events(table)
+        except Unsupported:  # a value that no column holds
+            return self._by_reference(self._matcher(before), rows, end, ends)
+        answers = self.rows.kernel.match(events, Keys(keys, before.words), end, ends)
         if not ends:
             values = before.values or self._values_at(table, keys[0, K_ROWS])
             self.open = _Open(values, answers.saved_words.copy(), table.take(answers.saved_rows))
