@@ -187,6 +187,9 @@ def main() -> None:
         check=True,
     )
     whole = json.loads(child.stdout)
+    Path("build/bench/local_files.json").write_text(
+        json.dumps({"events": count} | one | whole, indent=1) + "\n"
+    )
     for what, name in (("with the kernel's loading", "first"), ("again", "again")):
         print(f"end to end, {what:25} {whole[name]:6.2f} s  {count / whole[name]:14,.0f} events/s")
     print(f"{whole['matches']:,.0f} matches; peak memory {whole['peak']:,.0f} MiB")

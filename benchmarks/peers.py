@@ -69,7 +69,8 @@ def _keep(results: list[Result], arguments: argparse.Namespace) -> None:
     """After every query, so that a run that is stopped leaves what it had."""
     write_json(FOLDER / "peers.json", results, vars(arguments))
     if any(r.rate for r in results):
-        (FOLDER / "peers.svg").write_text(chart.svg(results), encoding="utf-8")
+        bars = [chart.Bar(r.query, r.peer, r.events, r.rate, r.why_not, r.wrong) for r in results]
+        (FOLDER / "peers.svg").write_text(chart.svg(bars), encoding="utf-8")
 
 
 def _arguments() -> argparse.Namespace:

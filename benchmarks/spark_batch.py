@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from _beside_floor import Figure, keep
 from _spark_data import EVENTS_A_KEY, HOT, QUERIES, events, sampled
 
 import cepheid
@@ -45,11 +46,10 @@ def main() -> None:
         _floor(QUERIES["fraud"], df)
         for name in names:
             cepheid.match(QUERIES[name], df).count()
-        for name in names:
-            _row(name, df, count)
+        keep("spark_batch", [_row(name, df, count) for name in names])
 
 
-def _row(name: str, df: Any, count: int) -> None:
+def _row(name: str, df: Any, count: int) -> Figure:
     floor = _seconds(lambda: _floor(QUERIES[name], df))
     found: list[int] = []
     ours = _seconds(lambda: found.append(cepheid.match(QUERIES[name], df).count()))
@@ -60,6 +60,7 @@ def _row(name: str, df: Any, count: int) -> None:
         f" {ours / floor:>9.1f}x",
         flush=True,
     )
+    return Figure(name, count, found[0], floor, ours)
 
 
 def _skew(spark: Any, count: int) -> None:

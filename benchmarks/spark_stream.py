@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from _beside_floor import Figure, keep
 from _spark_data import EVENTS_A_KEY, QUERIES, events, sampled
 from pyspark.sql import functions as F
 
@@ -53,12 +54,16 @@ def _throughput(spark: Any, count: int, batches: int) -> None:
     _drive(cepheid.match(QUERIES["fraud"], _stream(spark, df), disorder="0s", end_type=END))
     print(f"{count:,} events, {count // EVENTS_A_KEY:,} keys, {batches} micro-batches")
     print(f"{'query':14} {'matches':>9} {'floor ev/s':>12} {'ours ev/s':>12} {'ours/floor':>10}")
+    figures: list[Figure] = []
     for name, query in QUERIES.items():
         floor, _ = _drive(_floor(query, _stream(spark, df)))
         ours, rows = _drive(cepheid.match(query, _stream(spark, df), disorder="0s", end_type=END))
         _check(name, df, rows, max(count // EVENTS_A_KEY // 200, 1))
+        matches = rows.count()
+        figures.append(Figure(name, count, matches, floor, ours))
+        keep("spark_stream", figures)
         print(
-            f"{name:14} {rows.count():>9,} {count / floor:>12,.0f} {count / ours:>12,.0f} {ours / floor:>9.1f}x",
+            f"{name:14} {matches:>9,} {count / floor:>12,.0f} {count / ours:>12,.0f} {ours / floor:>9.1f}x",
             flush=True,
         )
 

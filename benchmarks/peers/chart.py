@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
-
-from peers.running import Result
 
 _LEFT, _RIGHT, _BAR, _GAP, _HEAD = 130, 700, 15, 5, 34
 _WIDTH = 860
@@ -27,7 +26,17 @@ text { font: 12px system-ui, sans-serif; fill: #24292f }
 """
 
 
-def svg(results: Sequence[Result]) -> str:
+@dataclass(frozen=True)
+class Bar:
+    query: str
+    peer: str
+    events: int
+    rate: float | None  # events a second
+    why_not: str = ""
+    wrong: bool = False
+
+
+def svg(results: Sequence[Bar]) -> str:
     """One group of bars a query, one bar an engine; a line of text where an engine has no figure."""
     rates = [r.rate for r in results if r.rate]
     low, high = floor(log10(min(rates))), ceil(log10(max(rates)))
@@ -57,7 +66,7 @@ def _axis(low: int, high: int, height: int) -> str:
     return "\n".join(marks)
 
 
-def _line(result: Result, y: int, low: int, high: int) -> str:
+def _line(result: Bar, y: int, low: int, high: int) -> str:
     name = f'<text x="{_LEFT - 8}" y="{y + 12}" text-anchor="end">{escape(result.peer)}</text>'
     if result.rate is None:
         why = "another answer" if result.wrong else result.why_not.splitlines()[0]
