@@ -25,10 +25,13 @@ from cepheid.matching.compiled.kernel.emission import (
     EVENT_ROW,
     MATCH,
     OUT_CAUSE,
+    OUT_EVENTS,
     OUT_FIRST,
     OUT_KEY,
     OUT_KIND,
     OUT_PHASE,
+    PENDING,
+    TIMEOUT,
 )
 from cepheid.matching.compiled.kernel.space import BY_EVENT
 from cepheid.matching.compiled.key_words import KeyWords
@@ -197,6 +200,7 @@ class KernelRows:
 
     def found(self, table: pa.Table, answers: Answers) -> tuple[Findings, list[pa.RecordBatch]]:
         """Matches as columns where `.emit` can be read off the events, all else as objects."""
+        answers = self._asked_for(answers)
         matches = np.flatnonzero(answers.rows[:, OUT_KIND] == MATCH)
         fields = self.fields(table)
         kinds = self._kinds_of_columns()
@@ -207,6 +211,15 @@ class KernelRows:
         outputs = {o.name: o.expr for o in self.planned.stream.outputs or ()}
         found = {name: columns.column(outputs[name], kind) for name, kind in kinds.items()}
         return self._as_objects(table, others), self.work.answer.matches(self.name, found, len(matches))
+
+    def _asked_for(self, answers: Answers) -> Answers:
+        """Without timeouts and what is still open, if nobody wants to know."""
+        answer = self.work.answer
+        if answer.evidence_kind(self.name) is not None:
+            return answers
+        names = {TIMEOUT: "timeout", PENDING: "pending"}
+        unwanted = [kind for kind, name in names.items() if answer.payload(name, self.name) is None]
+        return replace(answers, rows=answers.rows[~np.isin(answers.rows[:, OUT_KIND], unwanted)])
 
     def _kinds_of_columns(self) -> dict[str, pa.DataType] | None:
         """The columns of matches, if it is asked for them."""
@@ -240,7 +253,7 @@ class KernelRows:
         if not len(answers.rows):
             return Findings()
         causes = answers.rows[answers.rows[:, OUT_PHASE] == BY_EVENT, OUT_CAUSE]
-        rows = np.unique(np.concatenate([answers.events[:, EVENT_ROW], causes]))
+        rows = np.unique(np.concatenate([answers.events[_events_of(answers.rows), EVENT_ROW], causes]))
         events = dict(zip(rows.tolist(), events_of(table.take(rows), self.layout), strict=True))
         firsts = dict(
             zip(answers.rows[:, OUT_KEY].tolist(), answers.rows[:, OUT_FIRST].tolist(), strict=True)
@@ -255,6 +268,14 @@ class KernelRows:
     def values(self, event: Event) -> tuple[Any, ...]:
         moment = Moment(event, {})
         return tuple(value(moment) for value in self.key_of)
+
+
+def _events_of(rows: Table) -> Table:
+    """The numbers of the events that some rows of an answer have."""
+    counts = rows[:, OUT_EVENTS]
+    ends = np.cumsum(counts)
+    found: Table = np.arange(ends[-1]) + np.repeat(rows[:, OUT_FIRST] - (ends - counts), counts)
+    return found
 
 
 def why_not_compiled(
