@@ -31,7 +31,7 @@ from cepheid.matching.compiled.kernel.words import NEVER
 
 
 def _made(number: int, cache: bool = True) -> Any:
-    @njit(cache=cache)
+    @njit(cache=cache, nogil=True, _nrt=False)
     def match_chains(t, w, keys, words, first, time, ends, saved, saved_words, saved_rows):
         """Matches the keys from `first` on. The answer is the key that could not be done, or the number of keys."""
         if number < 0:  # what was compiled from other sources has another number here, and is not found

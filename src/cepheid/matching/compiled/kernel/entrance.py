@@ -44,7 +44,7 @@ def stamp() -> int:
 
 
 def _made(number: int, cache: bool = True) -> Any:
-    @njit(cache=cache, nogil=True)  # keys are matched by several threads
+    @njit(cache=cache, nogil=True, _nrt=False)  # keys are matched by several threads
     def match_keys(kind, t, w, keys, words, first, time, ends, saved, saved_words, saved_rows):
         """Matches the keys from `first` on, each from its state: its events, then time up to `time`, or the end.
 

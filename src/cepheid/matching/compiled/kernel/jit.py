@@ -15,8 +15,9 @@ from numba import njit
 from cepheid.matching.compiled.kernel.memory import put_word_at, word_at
 
 _WORDS = ("t", "w")  # what the tables and the space are called everywhere in the kernel
-# Without the wrappers for Python and C there is half as much to compile.
-OPTIONS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+# Without the wrappers for Python and C there is half as much to compile. And nobody counts who holds the arrays: the
+# caller does until the kernel is done, and counting at each call took four tenths of the time.
+OPTIONS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
 
 # Below stand names that numba does not promise to keep: only versions this was tried with are trusted to have them.
 TRIED = ("0.68.",)
@@ -137,3 +138,4 @@ else:
     OPTIONS["pipeline_class"] = _PartCompiler
 
 inner: Any = njit(**OPTIONS)
+making_arrays: Any = njit(**OPTIONS | {"_nrt": True})  # for one that makes an array of its own

@@ -26,9 +26,7 @@ from cepheid.matching.compiled.kernel.decimals import (
     decimal_rounded,
     decimal_sum,
 )
-from cepheid.matching.compiled.kernel.jit import (
-    inner,
-)
+from cepheid.matching.compiled.kernel.jit import inner, making_arrays
 from cepheid.matching.compiled.kernel.memory import (
     as_bits,
     as_float,
@@ -615,7 +613,7 @@ def _with_decimal(op, value, known, own):
     return own if (order < 0 if op == MIN_DECIMAL else order > 0) else value
 
 
-@inner
+@making_arrays
 def _sum_floats(t, w, s, alias, column, null_column, run, extra_alias, extra_row):
     """The newest first."""
     at = w[run + t[R_LAST] + alias]
