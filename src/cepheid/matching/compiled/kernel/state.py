@@ -192,7 +192,10 @@ def sort_rows(rows, first, end):
     """Each once, in order: where they end."""
     if end == first:
         return end
-    _heap_sort(rows, first, end)
+    for i in range(first + 1, end):  # most often they are in order
+        if rows[i] < rows[i - 1]:
+            _heap_sort(rows, first, end)
+            break
     kept = first + 1
     for i in range(first + 1, end):
         if rows[i] != rows[kept - 1]:
