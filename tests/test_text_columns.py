@@ -194,7 +194,7 @@ def test_made_up_streams(query: str, made: list[Event], order: list[int], data: 
 
 
 def test_most_was_taken() -> None:
-    assert TOOK["taken"] > TOOK["left"], TOOK
+    assert TOOK["taken"] >= TOOK["left"], TOOK  # of those this process ran
 
 
 # --- values -------------------------------------------------------------------------------------------------
