@@ -76,11 +76,12 @@ def by_stream(spark: Any, bundle: Bundle, settings: Settings, folder: Path) -> R
     streams = wanted_streams(bundle)
     dead = job.answer([], ["dead_letter"]).payloads
     answer = Answer((*(evidence_payload(name, whole=True) for name in streams), *dead))
-    texts = [F.col(f"_p{i}").getField("c1") for i in range(len(streams))]
+    _, texts = answer.arrays(answer.payloads[0])  # all streams have the same columns
     names = [name for name, _ in dead[0].columns]
-    letters = [F.col(f"_p{len(streams)}").getField(f"c{names.index(n)}").alias(n) for n in ("id", "scenario")]
+    letters = [answer.arrays(dead[0])[names.index(n)].alias(n) for n in ("id", "scenario")]
     letter = F.transform(F.arrays_zip(*letters), F.to_json)
-    table = job.table(answer).select("kind", "stream", F.explode(F.coalesce(*texts, letter)).alias("text"))
+    text = F.when(F.col("kind") == "dead_letter", letter).otherwise(texts)
+    table = job.table(answer).select("kind", "stream", F.explode(text).alias("text"))
     return _read(run_to_end(table, folder))
 
 

@@ -65,11 +65,10 @@ def by_stream(spark: Any, bundle: Bundle, cut: Cut, disorder: str, folder: Path)
 
 def texts(job: SparkJob, streams: list[str]) -> Any:
     """Findings as text, in one column for all streams: hundreds of streams have thousands of columns."""
-    from pyspark.sql import functions as F
 
     answer = Answer(tuple(evidence_payload(name, whole=True) for name in streams))
-    body = F.coalesce(*(F.col(f"_p{i}") for i in range(len(streams))))
-    return each_finding(job.table(answer), body, ["at", "text"], beside=["stream"]).drop("at")
+    arrays = answer.arrays(answer.payloads[0])  # all streams have the same columns
+    return each_finding(job.table(answer), arrays, ["at", "text"], beside=["stream"]).drop("at")
 
 
 def read_texts(table: pa.Table) -> Rows:

@@ -29,8 +29,9 @@ def collected(job: SparkJob, streams: Sequence[str], whole: bool = False) -> Ite
     from pyspark.sql import functions as F
 
     answer = Answer(tuple(evidence_payload(name, whole) for name in streams))
-    body = F.coalesce(*(F.col(f"_p{i}") for i in range(len(streams))))
-    rows = each_finding(job.table(answer), body, ["at", "text"], beside=[STREAM])
+    # All streams have the same columns, so they lie at the same places.
+    arrays = answer.arrays(answer.payloads[0])
+    rows = each_finding(job.table(answer), arrays, ["at", "text"], beside=[STREAM])
     # Not orderBy: it would look at all rows once before, to find its ranges, and so match twice.
     ordered = rows.repartition(1).sortWithinPartitions(F.col("at").asc_nulls_last(), STREAM, "text")
     some: list[Found] = []

@@ -29,10 +29,12 @@ def observed(table: DataFrame, answer: Answer) -> DataFrame:
     """The table, watched as it goes by: Spark counts while it writes, there is no second pass."""
     from pyspark.sql import functions as F
 
-    number = next(i for i, p in enumerate(answer.payloads) if p.kind == "metrics")
-    row = F.col(f"_p{number}")
-    names = [name for name, _ in answer.payloads[number].columns]
-    fields = {name: row.getField(f"c{i}").getItem(0) for i, name in enumerate(names)}  # one bucket a row
+    payload = next(p for p in answer.payloads if p.kind == "metrics")
+    names = [name for name, _ in payload.columns]
+    fields = {  # one bucket a row
+        name: F.when(F.col(KIND) == "metrics", F.get(array, F.lit(0)))
+        for name, array in zip(names, answer.arrays(payload), strict=True)
+    }
     sums = [F.coalesce(F.sum(fields[name]), F.lit(0)).alias(name) for name in SUMS]
     rebuilt = F.coalesce(F.sum(fields["rebuilt"].cast("int")), F.lit(0)).alias("rebuilt")
     return table.observe(OBSERVED, *sums, rebuilt, *_counts(answer), _buckets(fields))

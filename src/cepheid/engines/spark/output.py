@@ -1,17 +1,21 @@
 """What was found, as a table of Spark that holds every kind of finding.
 
 A row holds many findings of one kind and stream, as an array for each of their columns: Python hands Spark a few rows
-and not many, and Spark takes them apart where they are wanted (`Answer.part`).
+and not many, and Spark takes them apart where they are wanted (`Answer.part`). The arrays of one type lie together in
+one column of the table, so that it is as wide for a hundred streams as for one.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from cepheid.engines.local.events import plain
@@ -45,10 +49,6 @@ class Payload:
     stream: str
     columns: tuple[tuple[str, pa.DataType], ...]
 
-    def struct(self) -> pa.DataType:
-        """Of arrays, with names of our own: the user's may be any."""
-        return pa.struct([pa.field(f"c{i}", pa.list_(kind)) for i, (_, kind) in enumerate(self.columns)])
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -56,10 +56,31 @@ class Answer:
 
     payloads: tuple[Payload, ...]
 
-    @property
+    @cached_property
+    def types(self) -> tuple[pa.DataType, ...]:
+        """Of all columns, each once."""
+        return tuple(dict.fromkeys(kind for p in self.payloads for _, kind in p.columns))
+
+    @cached_property
     def schema(self) -> pa.Schema:
         tags = [(KIND, pa.string()), (STREAM, pa.string()), (COUNT, pa.int64())]
-        return pa.schema(tags + [(f"_p{i}", p.struct()) for i, p in enumerate(self.payloads)])
+        return pa.schema(tags + [(_column(i), pa.list_(pa.list_(t))) for i, t in enumerate(self.types)])
+
+    def places(self, payload: Payload) -> list[tuple[str, int]]:
+        """Where the columns of a payload are: in which column of the table, and which of its arrays each is."""
+        taken: Counter[str] = Counter()
+        found = []
+        for _, kind in payload.columns:
+            name = _column(self.types.index(kind))
+            found.append((name, taken[name]))
+            taken[name] += 1
+        return found
+
+    def arrays(self, payload: Payload) -> list[Column]:
+        """The columns of a payload, as arrays; null in rows of a payload that has fewer."""
+        from pyspark.sql import functions as F
+
+        return [F.get(F.col(name), F.lit(number)) for name, number in self.places(payload)]
 
     def spark_schema(self) -> StructType:
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -99,28 +120,21 @@ class Answer:
 
     def _row(self, number: int, columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
         own = self.payloads[number]
-        whole = pa.array([0, count], pa.int32())
         arrays = [pa.array([value]) for value in (own.kind, own.stream, count)]
-        for i, payload in enumerate(self.payloads):
-            if i != number:
-                arrays.append(pa.nulls(1, payload.struct()))
-                continue
-            parts = [pa.ListArray.from_arrays(whole, columns[name].cast(kind)) for name, kind in own.columns]
-            struct = list(payload.struct())
-            arrays.append(
-                pa.StructArray.from_arrays(parts, fields=struct) if parts else pa.array([{}], pa.struct([]))
-            )
+        for kind in self.types:
+            mine = [columns[name].cast(kind) for name, own_kind in own.columns if own_kind == kind]
+            arrays.append(_together(mine, kind, count))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def findings(self, table: pa.Table) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """The findings in rows of the table, one by one: kind, stream and values."""
-        places = {(p.kind, p.stream): i for i, p in enumerate(self.payloads)}
         for row in table.to_pylist():
-            kind, stream = row[KIND], row[STREAM]
-            number = places[kind, stream]
-            names = [name for name, _ in self.payloads[number].columns]
-            for values in zip(*row[f"_p{number}"].values(), strict=True):
-                yield kind, stream, dict(zip(names, values, strict=True))
+            payload = self.payload(row[KIND], row[STREAM])
+            assert payload is not None
+            names = [name for name, _ in payload.columns]
+            columns = [row[name][number] for name, number in self.places(payload)]
+            for values in zip(*columns, strict=True):
+                yield payload.kind, payload.stream, dict(zip(names, values, strict=True))
 
     def wants(self, item: Found) -> bool:
         return any((p.kind, p.stream) == (item.kind, item.stream) for p in self.payloads)
@@ -143,19 +157,18 @@ class Answer:
         """The findings of one kind of one stream, with their own columns."""
         from pyspark.sql import functions as F
 
-        number = next(i for i, p in enumerate(self.payloads) if (p.kind, p.stream) == (kind, stream))
+        payload = self.payload(kind, stream)
+        assert payload is not None
         rows = table.where((F.col(KIND) == kind) & (F.col(STREAM) == stream))
-        names = [name for name, _ in self.payloads[number].columns]
-        return each_finding(rows, F.col(f"_p{number}"), names)
+        return each_finding(rows, self.arrays(payload), [name for name, _ in payload.columns])
 
 
 def each_finding(
-    rows: DataFrame, payload: Column, names: Sequence[str], *, beside: Sequence[str] = ()
+    rows: DataFrame, arrays: Sequence[Column], names: Sequence[str], *, beside: Sequence[str] = ()
 ) -> DataFrame:
     """One row for each finding, out of arrays of them. `beside`: columns that stay."""
     from pyspark.sql import functions as F
 
-    arrays = [payload.getField(f"c{i}") for i in range(len(names))]
     each = F.explode(F.arrays_zip(*(a.alias(f"c{i}") for i, a in enumerate(arrays)))).alias("_found")
     found = rows.select(*beside, each)
     columns = [F.col("_found").getField(f"c{i}").alias(name) for i, name in enumerate(names)]
@@ -166,13 +179,20 @@ def to_row(row: pa.RecordBatch) -> dict[str, Any]:
     """One row as Spark's Python worker takes it: arrays that need no look at each of their values where they can."""
     values = {name: row.column(name)[0].as_py() for name in (KIND, STREAM, COUNT)}
     for name in row.schema.names[len(values) :]:
-        struct = row.column(name)
-        if struct.null_count:
-            values[name] = None
-        else:
-            arrays = zip(struct.type, struct.flatten(), strict=True)
-            values[name] = {field.name: _values(array.flatten()) for field, array in arrays}
+        values[name] = tuple(_values(array.values) for array in row.column(name).flatten())
     return values
+
+
+def _column(number: int) -> str:
+    return f"_t{number}"
+
+
+def _together(columns: list[pa.Array], kind: pa.DataType, count: int) -> pa.Array:
+    """Some columns as one value: an array of arrays."""
+    values = pa.concat_arrays(columns) if columns else pa.array([], kind)
+    ends = np.arange(len(columns) + 1, dtype=np.int32)
+    inner = pa.ListArray.from_arrays(pa.array(ends * np.int32(count)), values)
+    return pa.ListArray.from_arrays(pa.array([0, len(columns)], pa.int32()), inner)
 
 
 def _values(array: pa.Array) -> Any:
