@@ -11,12 +11,15 @@ from test_compiled import compared, facts, fields_of, made_up, typed
 
 from cepheid.engines.program import compile
 from cepheid.errors import CepheidError
+from cepheid.matching.compiled.bytecode import Columns
 from cepheid.matching.compiled.compiled_plan import CompiledPlan
 from cepheid.matching.compiled.matcher import CompiledMatcher
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.reference import ReferenceMatcher
 from cepheid.pattern.event import Event
+from cepheid.pattern.expr import Call, Literal
 from cepheid.pattern.times import from_microseconds
+from cepheid.pattern.types import struct_of
 from cepheid.testing.schema import schema_of
 from cepheid.testing.strategies import events as some_events
 
@@ -155,9 +158,12 @@ def check_large(count: int) -> None:
     floats = st.lists(st.sampled_from((*FLOATS, 1e17, -1e300, 2.0**53)), min_size=1, max_size=4)
     ints = st.lists(st.sampled_from((*LARGE, 1, 2, None)), min_size=1, max_size=4)
 
+    answered = 0
+
     @made_up(count)
     @given(conditions(), some_events(6, ("A", "A", "B", "C", "C")), floats, ints)
     def run(test: str, events: list[Event], floats: Any, ints: Any) -> None:
+        nonlocal answered
         with_floats(events, [*floats, 1.25], ["a", "ab"])
         for i, e in enumerate(events):
             e.fields["v"] = [*ints, 3][i % (len(ints) + 1)]
@@ -171,8 +177,18 @@ def check_large(count: int) -> None:
         except Unsupported:  # a column that a double does not hold
             return
         assert answer == wanted
+        answered += 1
 
     run()
+    assert answered > count / 4, answered
+
+
+def test_numbers_that_are_equal_are_not_one_column() -> None:
+    """1, 1.0 and true are equal, their texts are not."""
+    columns = Columns(struct_of({}))
+    texts = [Call("string", (Literal(value),)) for value in (1, 1.0, True)]
+    assert len({columns.column(text).number for text in texts}) == 3
+    assert columns.column(Call("string", (Literal(1),))) is columns.column(texts[0])
 
 
 def found(matcher: Any, events: list[Event]) -> dict[str, Any]:
