@@ -23,7 +23,7 @@ from cepheid.engines.spark.kernel_state import KernelState, gone_state, no_state
 from cepheid.engines.spark.keyed_rows import KeyedRows, KeyReader
 from cepheid.engines.spark.layout import LETTER, TIME
 from cepheid.engines.spark.reading import events_of
-from cepheid.engines.spark.segment import Digests, Mask, of_stream
+from cepheid.engines.spark.segment import Digests, Mask, Numbers, of_stream
 from cepheid.engines.spark.segments import Columns, ColumnState, Segments
 from cepheid.engines.spark.work import Work
 from cepheid.matching.compiled.compiled_plan import Answers, Keys
@@ -178,17 +178,14 @@ class StreamColumns:
             self._adopt(rows, state, 0, rows.values(event))
 
     def _by_kernel(self, rows: KernelRows, keyed: KeyedRows, digests: Digests, time: int) -> Findings:
-        taken = self.segments.take_columns(self.name, digests)
-        due = self.segments.take_columns_due(self.name, time)
-        both = _both(taken, due)
-        if not len(both.digests):
+        taken = self.segments.take_columns_and_due(self.name, digests, time)
+        if not len(taken.digests):
             state = no_state(len(digests), keyed.table.schema)
             return self._matched(rows, keyed, digests, state, time, ends=False)
-        every = np.union1d(digests, both.digests)
-        order = np.argsort(both.digests)
-        which = np.searchsorted(every, both.digests[order])
-        state = read_state(both.rows.take(order), which, len(every))
-        return self._matched(rows, _spread(keyed, digests, every), every, state, time, ends=False)
+        taken = _in_order(taken)
+        every, those, these = joined_places(taken.digests, digests)
+        state = read_state(taken.rows, those, len(every))
+        return self._matched(rows, _spread(keyed, these, every), every, state, time, ends=False)
 
     def _matched(
         self, rows: KernelRows, keyed: KeyedRows, digests: Digests, state: KernelState, time: int, ends: bool
@@ -272,8 +269,16 @@ class StreamColumns:
 
 
 def _state(taken: Columns) -> tuple[Digests, KernelState]:
-    order = np.argsort(taken.digests)
-    return taken.digests[order], read_state(taken.rows.take(order), np.arange(len(order)), len(order))
+    digests, rows = _in_order(taken)
+    return digests, read_state(rows, np.arange(len(digests)), len(digests))
+
+
+def _in_order(taken: Columns) -> Columns:
+    """By digest, as those of one segment are."""
+    order = np.argsort(taken.digests, kind="stable")
+    if (np.diff(order) > 0).all():
+        return taken
+    return Columns(taken.digests[order], taken.rows.take(order))
 
 
 def _own_columns(rows: pa.Table) -> pa.Table:
@@ -282,14 +287,27 @@ def _own_columns(rows: pa.Table) -> pa.Table:
     return pa.table([rows[name] for name in names], names)
 
 
-def _both(one: Columns, other: Columns) -> Columns:
-    if not len(one.digests) or not len(other.digests):
-        return one if len(one.digests) else other
-    return Columns(np.concatenate([one.digests, other.digests]), pa.concat_tables([one.rows, other.rows]))
+def joined_places(some: Digests, others: Digests) -> tuple[Digests, Numbers, Numbers]:
+    """All of them, in order as both are, and where among them each of the first and each of the second is.
+
+    Digests are compared once: it takes longer than to count.
+    """
+    places = some.searchsorted(others)
+    new = np.ones(len(others), np.bool_)
+    inside = places < len(some)
+    new[inside] = some[places[inside]] != others[inside]
+    before = np.bincount(places[new], minlength=len(some) + 1)  # new ones in front of each of the first
+    first = np.arange(len(some)) + np.cumsum(before[:-1])
+    second = np.empty(len(others), np.int64)
+    second[~new] = first[places[~new]]
+    second[new] = places[new] + np.arange(np.count_nonzero(new))
+    found = np.empty(len(some) + np.count_nonzero(new), some.dtype)
+    found[first], found[second] = some, others
+    return found, first, second
 
 
-def _spread(keyed: KeyedRows, digests: Digests, every: Digests) -> KeyedRows:
+def _spread(keyed: KeyedRows, places: Numbers, every: Digests) -> KeyedRows:
     """The same rows among more keys."""
     sizes = np.zeros(len(every) + 1, np.int64)
-    sizes[np.searchsorted(every, digests) + 1] = np.diff(keyed.offsets)
+    sizes[places + 1] = np.diff(keyed.offsets)
     return KeyedRows(keyed.table, every, np.cumsum(sizes))

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.engines.spark.bucket_labels import labels
 from cepheid.engines.spark.layout import TIME, TYPE
 from cepheid.matching.snapshot import ipc
 
@@ -20,7 +21,8 @@ Packer = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def packing(buckets: int, end_type: str | None) -> Packer:
-    """Each batch split by bucket. A row of `end_type` goes to every bucket, as the end."""
+    """Each batch split by bucket, under its label. A row of `end_type` goes to every bucket, as the end."""
+    label = labels(buckets)
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in _bigger(batches):
@@ -28,7 +30,7 @@ def packing(buckets: int, end_type: str | None) -> Packer:
             packed = list(_by_bucket(rows))
             packed += [(n, None, end) for end in ends for n in range(buckets)]
             if packed:
-                columns = zip(*packed, strict=True)
+                columns = zip(*((label[n], *rest) for n, *rest in packed), strict=True)
                 arrays = [pa.array(c, f.type) for c, f in zip(columns, SCHEMA, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 

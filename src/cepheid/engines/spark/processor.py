@@ -1,95 +1,64 @@
 """The stateful processor: Spark calls it once for each bucket that has rows, or whose timer has come.
 
-A bucket's state is kept in the worker's memory between micro-batches and in Spark's store. What is in memory counts
-only if its token is the one in the store: after a failure, or when another worker had the bucket, it is rebuilt.
+Nothing heavy is imported here: Spark also makes a processor in a fresh process of the driver, only to ask which state
+variables it has, and every start of a query waits for that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
+from cepheid.engines.spark.bucket_labels import labels
 
-from cepheid.engines.session import Found
-from cepheid.engines.spark.bucket import Bucket, Place, read_head
-from cepheid.engines.spark.output import to_row
-from cepheid.engines.spark.packing import unpack
-from cepheid.engines.spark.work import StreamWork
+if TYPE_CHECKING:
+    from cepheid.engines.spark.bucket import Place
+    from cepheid.engines.spark.work import StreamWork
 
 _HEAD: Place = (0, 0, 0)
-# The buckets this worker had last, of each running query.
-_REMEMBERED: dict[tuple[str, int], Bucket] = {}
 
 
 def processor(work: StreamWork) -> Any:
     """A StatefulProcessor for the work; made here because Spark is imported only when it is used."""
+    from pyspark import cloudpickle
     from pyspark.sql import Row
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+    number_of = {label: number for number, label in enumerate(labels(work.buckets))}
+    packed = cloudpickle.dumps(work)  # unpacked where it is worked on
 
     class BucketProcessor(StatefulProcessor):
         def init(self, handle: Any) -> None:
             self.store = SparkStore(handle)
+            self.done: set[tuple[int, int]] = set()  # buckets that know of a watermark
 
         def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-            batches: list[Any] = []
+            bodies: list[bytes] = []
             ends: list[int] = []
             for row in rows:
                 if row.body is not None:
-                    batches += unpack(bytes(row.body))
+                    bodies.append(bytes(row.body))
                 if row.ends is not None:
                     ends.append(row.ends)
-            yield from self._step(key[0], batches, max(ends, default=None), timerValues)
+            yield from self._step(number_of[key[0]], bodies, max(ends, default=None), timerValues)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-            yield from self._step(key[0], [], None, timerValues)
+            number = number_of[key[0]]
+            if (number, timerValues.getCurrentWatermarkInMs()) not in self.done:  # else rows have seen to it
+                yield from self._step(number, [], None, timerValues)
 
-        def _step(self, number: int, batches: list[Any], end: int | None, timer_values: Any) -> Iterator[Any]:
-            for found in step(work, number, batches, end, timer_values.getCurrentWatermarkInMs(), self.store):
-                yield Row(**to_row(found))
+        def _step(self, number: int, bodies: list[bytes], end: int | None, timer_values: Any) -> Iterator[Any]:
+            from cepheid.engines.spark.bucket_step import step
+
+            watermark = timer_values.getCurrentWatermarkInMs()
+            for found in step(packed, number, bodies, end, watermark, self.store):
+                yield Row(**found)
+            self.done.add((number, watermark))
 
         def close(self) -> None:
             pass
 
     return BucketProcessor()
-
-
-def step(
-    work: StreamWork,
-    number: int,
-    batches: list[pa.RecordBatch],
-    end: int | None,
-    watermark_ms: int,
-    store: SparkStore,
-) -> list[pa.RecordBatch]:
-    """One micro-batch of one bucket; the answer is what was found.
-
-    A function of this module and not of the class, which travels to the worker with copies of what it refers to:
-    the memory must be this module's own.
-    """
-    watermark = watermark_ms * 1000 if watermark_ms > 0 else None  # 0: there is none yet
-    text = store.read_head()
-    head = None if text is None else read_head(text, work)
-    if not batches and end is None and head is not None and head["watermark"] == watermark:
-        return []  # a timer that came with rows: they have seen to it
-    bucket = _bucket(work, number, head, store)
-    found = bucket.on_batch(batches, watermark, end, store)
-    store.wake(bucket.next_look(), watermark_ms)
-    _REMEMBERED[work.identity, number] = bucket
-    if work.work.answer.wants(metrics := Found("", "metrics", bucket.metrics())):
-        found.append(metrics)
-    bucket.counts.rebuilt = False
-    return [*bucket.batches, *work.work.answer.batches(found)]
-
-
-def _bucket(work: StreamWork, number: int, head: dict[str, Any] | None, store: SparkStore) -> Bucket:
-    """Out of memory while it is worked on, so that a failure leaves nothing half done behind."""
-    remembered = _REMEMBERED.pop((work.identity, number), None)
-    if head is None:
-        return Bucket.fresh(work, number)
-    if remembered is not None and remembered.token == head["token"]:
-        return remembered
-    return Bucket.rebuilt(work, number, head, store)
 
 
 class SparkStore:

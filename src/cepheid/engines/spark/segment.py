@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -96,7 +97,7 @@ class Index:
             pa.binary(_WIDTH), len(self), [None, pa.py_buffer(self.digests.tobytes())]
         )
         columns = [lanes, pa.array(self.moments), pa.array(self.streams), pa.array(self.gone)]
-        return ipc(pa.table(columns, schema=_INDEX))
+        return ipc(pa.table(columns, schema=_INDEX), compressed=True)
 
     @classmethod
     def unpacked(cls, body: bytes) -> Index:
@@ -132,6 +133,11 @@ class Segment:
         if rows is not None:
             found.blocks = {at: rows.slice(at * BLOCK, BLOCK) for at in range(found.block_count)}
         return found
+
+    @cached_property
+    def streams(self) -> frozenset[int]:
+        """Of which streams it has rows, or had when it was written."""
+        return frozenset(np.unique(self.index.streams).tolist())
 
     @property
     def block_count(self) -> int:

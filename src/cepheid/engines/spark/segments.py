@@ -149,6 +149,19 @@ class Segments:
         """The state of those among some keys that have any."""
         return self._take_columns([(s, s.held(self.columns[name], wanted)) for s in self._all])
 
+    def take_columns_and_due(self, name: str, wanted: Digests, until: int) -> Columns:
+        """Those, and all whose moment is before `until`. Where that is most of a segment, the whole of it: what lies
+        together need not be picked, and nothing is left that would be merged. Others only see that time passes."""
+        number = self.columns[name]
+        some_due = self._next(number) < until
+        places = []
+        for segment in self._all:
+            rows = segment.held(number, wanted)
+            rows = _merged(rows, segment.due(number, until), len(segment.index)) if some_due else rows
+            every = segment.due(number, None) if len(rows) else rows
+            places.append((segment, every if 2 * len(rows) > len(every) else rows))
+        return self._take_columns(places)
+
     def take_columns_due(self, name: str, until: int | None) -> Columns:
         """Of all whose moment is before `until`; None: of all."""
         number = self.columns[name]
@@ -170,6 +183,8 @@ class Segments:
         """Which of some keys are the reference matcher's, and not in its memory."""
         found = np.zeros(len(wanted), np.bool_)
         for segment in self._all:
+            if self.streams[name] not in segment.streams:
+                continue
             rows = segment.held(self.streams[name], wanted)
             if len(rows):
                 found |= np.isin(wanted, segment.index.digests[rows])
@@ -190,7 +205,7 @@ class Segments:
             return
         streams = np.full(len(state.digests), self.columns[name], np.int32)
         index = Index(state.digests, np.where(state.gone, NEVER, state.moments), streams, state.gone)
-        _pass_over(index.digests, self._all)
+        _pass_over(index.digests, self.unsaved)  # in those that are written it is done when this is
         self.unsaved.insert(0, Segment.of(0, index, state.rows))
         self.moments = None
 
@@ -293,13 +308,13 @@ class Segments:
         return index, to_rows([kept[i] for i in order])
 
     def _not_much_bigger(self, size: int) -> list[Segment]:
-        """The newest segments, as long as each is at most twice what is written anyway."""
+        """The newest segments, as long as each is at most twice what is written anyway. Some have nothing left."""
         merged: list[Segment] = []
         for segment in self.segments:
             own = int(np.count_nonzero(segment.current))
             if own > 2 * size:
                 break
-            merged.append(segment)
+            merged += [segment] if own else []
             size += own
         return merged
 
@@ -340,6 +355,13 @@ class StreamShelf:
 
     def next_moment(self) -> int | None:
         return self.segments.next_moment(self.name)
+
+
+def _merged(one: Numbers, other: Numbers, size: int) -> Numbers:
+    """Places that are among some or others, in ascending order."""
+    found = np.zeros(size, np.bool_)
+    found[one] = found[other] = True
+    return np.flatnonzero(found)
 
 
 def _pass_over(changed: Digests, segments: list[Segment]) -> Mask:

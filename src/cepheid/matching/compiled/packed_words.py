@@ -24,6 +24,7 @@ _NEVER, _LONG_AGO = 232, 233
 _NEAR = 233  # + how many bytes of distance follow
 _FAR = 241  # + how many bytes of the word follow
 _LONGEST = 9  # bytes of a word
+_TOGETHER = 8  # words: most often so many in a row are small, and are moved at once
 
 
 class Packed(NamedTuple):
@@ -54,9 +55,17 @@ def unpack(body: Bytes, offsets: Table) -> Words:
 def _pack(words, offsets, body, ends):  # type: ignore[no-untyped-def]
     at = 0
     for key in range(len(offsets) - 1):
-        first = offsets[key]
-        for i in range(first, offsets[key + 1]):
+        first, end = offsets[key], offsets[key + 1]
+        i = first
+        while i < end:
+            if i + _TOGETHER <= end and _all_small(words, i):
+                for j in range(_TOGETHER):
+                    body[at + j] = words[i + j] + _LOW
+                at += _TOGETHER
+                i += _TOGETHER
+                continue
             word = words[i]
+            i += 1
             if -_LOW <= word < _SMALL - _LOW:
                 body[at] = word + _LOW
                 at += 1
@@ -64,7 +73,7 @@ def _pack(words, offsets, body, ends):  # type: ignore[no-untyped-def]
                 body[at] = _NEVER if word == NEVER else _LONG_AGO
                 at += 1
             else:
-                near = word - words[first + S_NOW] if i > first + S_NOW else word
+                near = word - words[first + S_NOW] if i > first + S_NOW + 1 else word
                 near = (near << 1) ^ (near >> 63)
                 far = (word << 1) ^ (word >> 63)
                 code = _FAR
@@ -83,6 +92,23 @@ def _pack(words, offsets, body, ends):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _all_small(words, i):  # type: ignore[no-untyped-def]
+    """Some that are small may not be seen: all bits together are less than the limit, then each word is."""
+    bits = np.uint64(0)
+    for j in range(_TOGETHER):
+        bits |= np.uint64(words[i + j] + _LOW)
+    return bits < np.uint64(_SMALL)
+
+
+@njit(cache=True)
+def _all_codes_small(body, at):  # type: ignore[no-untyped-def]
+    largest = np.uint8(0)
+    for j in range(_TOGETHER):
+        largest = max(largest, body[at + j])
+    return largest < np.uint8(_SMALL)
+
+
+@njit(cache=True)
 def _length(code):  # type: ignore[no-untyped-def]
     """How many bytes a word with this code has, the code included."""
     if code <= _LONG_AGO:
@@ -94,8 +120,14 @@ def _length(code):  # type: ignore[no-untyped-def]
 def _unpack(body, offsets, words, ends):  # type: ignore[no-untyped-def]
     i = 0
     for key in range(len(offsets) - 1):
-        at, first = offsets[key], i
-        while at < offsets[key + 1]:
+        at, first, end = offsets[key], i, offsets[key + 1]
+        while at < end:
+            if at + _TOGETHER <= end and _all_codes_small(body, at):
+                for j in range(_TOGETHER):
+                    words[i + j] = np.int64(body[at + j]) - _LOW
+                at += _TOGETHER
+                i += _TOGETHER
+                continue
             code = np.int64(body[at])
             if code < _SMALL:
                 words[i] = code - _LOW

@@ -67,12 +67,17 @@ from cepheid.matching.compiled.kernel.words import (
     R_MARKS,
     R_WIDTH,
     RUN_DEADLINE,
+    RUN_FROM,
     RUN_IS_OPEN,
     RUN_NODE,
+    RUN_PATH,
     RUN_SAVED,
     RUN_TO,
     TIME,
+    WITHIN,
 )
+
+FEW_RUNS = 16
 
 # The words before the parts.
 (
@@ -128,9 +133,10 @@ def save(t, w, words, begin, rows, first):
         if w[w[SCRATCH] + i] >= 0:
             at = _save_node(w, w[NODES] + i * NODE_WIDTH, words, at, rows, first, end)
     for i in range(w[N_RUNS]):
-        at = _save_run(t, w, w[w[RUNS] + i], words, at)
+        at = _save_run(t, w, w[w[RUNS] + i], words, at, rows, first, end)
+        words[at - t[R_WIDTH] + RUN_PATH] = _path_number(w, i)
     for i in range(w[N_FURTHEST]):
-        at = _save_run(t, w, w[w[FURTHEST] + i], words, at)
+        at = _save_run(t, w, w[w[FURTHEST] + i], words, at, rows, first, end)
     at = _save_list(w, RECENT, w[N_RECENT], 2, 1, words, at, rows, first, end)
     at = _save_list(w, MATCHED, w[N_MATCHED], 1, -1, words, at, rows, first, end)
     at = _save_list(w, HISTORY, w[N_HISTORY], 4, 0, words, at, rows, first, end)
@@ -255,16 +261,45 @@ def _save_node(w, node, words, at, rows, first, end):
 
 
 @inner
-def _save_run(t, w, run, words, at):
+def _save_run(t, w, run, words, at, rows, first, end):
+    """Moments are told by what is kept anyway, so that they are small numbers."""
     at -= RUN_SAVED
     for i in range(RUN_SAVED, t[R_WIDTH]):
         words[at + i] = w[run + i]
     words[at + RUN_NODE] = _number(w, w[run + RUN_NODE])
+    words[at + RUN_FROM] = _row_of_time(w, rows, first, end, w[run + RUN_FROM])
+    if t[WITHIN] >= 0 and w[run + RUN_DEADLINE] != NEVER:
+        words[at + RUN_DEADLINE] -= w[run + RUN_FROM] + t[WITHIN]
     for i in range(t[R_MARKS], t[R_MARKS] + t[COMPONENTS]):
         words[at + i] = _number(w, w[run + i])
     for i in range(t[R_LAST], t[R_FIRST] + t[ALIASES]):  # the last and the first of each alias
         words[at + i] = _number(w, w[run + i])
     return at + t[R_WIDTH]
+
+
+@inner
+def _row_of_time(w, rows, first, end, time):
+    """The number of the first row of that time: a run's first event is always kept."""
+    low, high = first, end
+    while low < high:
+        middle = (low + high) // 2
+        if event_int(w, TIME, rows[middle]) < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low - first
+
+
+@inner
+def _path_number(w, i):
+    """Which of the open runs came the same way first: paths are only ever asked whether they are equal."""
+    path = w[w[w[RUNS] + i] + RUN_PATH]
+    if path == 0 or w[N_RUNS] > FEW_RUNS:  # to compare many takes longer than to keep the number as it is
+        return path
+    for j in range(i):
+        if w[w[w[RUNS] + j] + RUN_PATH] == path:
+            return j + 1
+    return i + 1
 
 
 @inner
@@ -297,8 +332,8 @@ def load(t, w, words, begin, first_row):
         w[node + NODE_ROW] += first_row
         at += NODE_WIDTH
     w[N_NODES] = nodes
-    at = _load_runs(t, w, RUNS, N_RUNS, words[begin + S_RUNS], words, at)
-    at = _load_runs(t, w, FURTHEST, N_FURTHEST, words[begin + S_FURTHEST], words, at)
+    at = _load_runs(t, w, RUNS, N_RUNS, words[begin + S_RUNS], words, at, first_row)
+    at = _load_runs(t, w, FURTHEST, N_FURTHEST, words[begin + S_FURTHEST], words, at, first_row)
     if w[STATUS] != OK:
         return
     for i in range(w[N_RUNS]):
@@ -330,7 +365,7 @@ def _place(w, number):
 
 
 @inner
-def _load_runs(t, w, part, counter, count, words, at):
+def _load_runs(t, w, part, counter, count, words, at, first_row):
     for i in range(count):
         run = new_run(w)
         if run < 0:
@@ -342,6 +377,9 @@ def _load_runs(t, w, part, counter, count, words, at):
             w[run + j] = words[at + j]
         node = _place(w, words[at + RUN_NODE])
         w[run + RUN_NODE] = node
+        w[run + RUN_FROM] = event_int(w, TIME, first_row + words[at + RUN_FROM])
+        if t[WITHIN] >= 0 and words[at + RUN_DEADLINE] != NEVER:
+            w[run + RUN_DEADLINE] += w[run + RUN_FROM] + t[WITHIN]
         if node >= 0:
             w[run + RUN_TO] = event_int(w, TIME, w[node + NODE_ROW])
         for j in range(t[R_MARKS], t[R_MARKS] + t[COMPONENTS]):
