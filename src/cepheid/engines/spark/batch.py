@@ -17,6 +17,7 @@ from cepheid.engines.spark.kernel_choice import only
 from cepheid.engines.spark.layout import NOW, SEQUENCE, TIME, Layout
 from cepheid.engines.spark.reading import read_events, read_keys
 from cepheid.engines.spark.work import Work
+from cepheid.engines.spark.worker_memory import leave_modules_alone
 from cepheid.matching.compiled.ready import is_ready
 from cepheid.pattern.event import Event
 
@@ -61,6 +62,7 @@ def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
             yield from matcher.take_batches()
         if waiting:
             yield from work.answer.batches(waiting)
+        leave_modules_alone()
 
     return run
 

@@ -6,9 +6,8 @@ only if its token is the one in the store: after a failure, or when another work
 
 from __future__ import annotations
 
-import gc
 import pickle
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from cepheid.engines.session import Found
@@ -17,6 +16,7 @@ from cepheid.engines.spark.output import to_row
 from cepheid.engines.spark.packing import unpack
 from cepheid.engines.spark.processor import SparkStore
 from cepheid.engines.spark.work import StreamWork
+from cepheid.engines.spark.worker_memory import leave_modules_alone
 
 # The buckets this worker had last, of each running query.
 _REMEMBERED: dict[tuple[str, int], Bucket] = {}
@@ -43,7 +43,7 @@ def step(
     found = bucket.on_batch(batches, watermark, end, store)
     store.wake(bucket.next_look(), watermark_ms)
     _REMEMBERED[work.identity, number] = bucket
-    _leave_modules_alone()
+    leave_modules_alone()
     if work.work.answer.wants(metrics := Found("", "metrics", bucket.metrics())):
         found.append(metrics)
     bucket.counts.rebuilt = False
@@ -55,14 +55,6 @@ def _work(packed: bytes) -> StreamWork:
     """Every task brings it again; what a worker has compiled for it stays with the first."""
     work: StreamWork = pickle.loads(packed)
     return work
-
-
-@cache
-def _leave_modules_alone() -> None:
-    """Spark's worker looks for garbage after every task, among all objects there are: a tenth of a second with the
-    modules that are loaded by now. They stay as they are, so they need not be looked at."""
-    gc.collect()
-    gc.freeze()
 
 
 def _bucket(work: StreamWork, number: int, head: dict[str, Any] | None, store: SparkStore) -> Bucket:

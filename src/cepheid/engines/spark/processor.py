@@ -25,7 +25,7 @@ def processor(work: StreamWork) -> Any:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
     number_of = {label: number for number, label in enumerate(labels(work.buckets))}
-    packed = cloudpickle.dumps(work)  # unpacked where it is worked on
+    packed: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]  # unpacked where it is worked on
 
     class BucketProcessor(StatefulProcessor):
         def init(self, handle: Any) -> None:
@@ -47,7 +47,9 @@ def processor(work: StreamWork) -> Any:
             if (number, timerValues.getCurrentWatermarkInMs()) not in self.done:  # else rows have seen to it
                 yield from self._step(number, [], None, timerValues)
 
-        def _step(self, number: int, bodies: list[bytes], end: int | None, timer_values: Any) -> Iterator[Any]:
+        def _step(
+            self, number: int, bodies: list[bytes], end: int | None, timer_values: Any
+        ) -> Iterator[Any]:
             from cepheid.engines.spark.bucket_step import step
 
             watermark = timer_values.getCurrentWatermarkInMs()
