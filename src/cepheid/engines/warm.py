@@ -9,6 +9,7 @@ from cepheid.engines.program import compile
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import CompiledPlan, Kernel, Keys
 from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
+from cepheid.matching.compiled.match_ids import match_lanes
 from cepheid.matching.compiled.needed_rows import needed_by
 from cepheid.matching.compiled.packed_words import pack, unpack
 from cepheid.matching.compiled.select_rows import select_rows
@@ -27,6 +28,7 @@ def warm() -> None:
         Kernel(plan).match(events, Keys.without_state(offsets), 0, ends=True)
     select_rows(needed_by(plan.plan), places_of([0]), KeyedRows.of([none], none, offsets))
     unpack(*pack(none, offsets))
+    match_lanes(0, none.astype(np.uint64), none, none, none, none)
 
 
 if __name__ == "__main__":

@@ -19,16 +19,23 @@ from cepheid.engines.session import Found
 from cepheid.engines.spark.bucket_matching import ByReference
 from cepheid.engines.spark.kernel_choice import streams_for_kernel
 from cepheid.engines.spark.kernel_rows import KernelRows, present_bits
-from cepheid.engines.spark.kernel_state import KernelState, gone_state, no_state, read_state, written_state
+from cepheid.engines.spark.kernel_state import (
+    KeptColumns,
+    KernelState,
+    gone_state,
+    no_state,
+    read_state,
+    written_state,
+)
 from cepheid.engines.spark.keyed_rows import KeyedRows, KeyReader
 from cepheid.engines.spark.layout import LETTER, TIME
 from cepheid.engines.spark.reading import events_of
 from cepheid.engines.spark.segment import Digests, Mask, Numbers, of_stream
 from cepheid.engines.spark.segments import Columns, ColumnState, Segments
 from cepheid.engines.spark.work import Work
-from cepheid.matching.compiled.compiled_plan import Answers, Keys
+from cepheid.matching.compiled.compiled_plan import Answers, Keys, SavedRoom
 from cepheid.matching.compiled.kernel.entrance import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH, V_LOOK
-from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.kernel.words import NEVER, TYPE
 from cepheid.matching.compiled.ready import is_ready
 from cepheid.matching.compiled.revive import revive
 from cepheid.matching.compiled.unsupported import Unsupported
@@ -44,6 +51,7 @@ _FEW = 16  # rows of a stream: the reference matcher is done with them before th
 # What can be compiled once is, for all buckets of a query that this worker has; keys are known by bucket.
 _COMPILED: dict[tuple[Any, ...], KernelRows | None] = {}
 _READERS: dict[tuple[Any, ...], KeyReader] = {}
+_SAVED = SavedRoom()  # one call at a time, and what it saved is packed before the next
 
 
 class ByKernel(ByReference):
@@ -120,6 +128,7 @@ class StreamColumns:
         self.matching, self.planned, self.plan, self.name = matching, planned, planned.plan, planned.name
         self.work, self.segments = matching.work, matching.segments
         self.number = self.segments.streams[self.name]
+        self.kept = KeptColumns.of(self.work.layout, self.plan)
 
     @property
     def reference(self) -> ReferenceMatcher:
@@ -161,7 +170,7 @@ class StreamColumns:
         """Time for keys without any row."""
         if not len(taken.digests):
             return Findings()
-        digests, state = _state(taken)
+        digests, state = self._state(taken)
         schema = state.events.schema
         none = KeyedRows(schema.empty_table(), digests, np.zeros(len(digests) + 1, np.int64))
         return self._matched(self._that_left(state), none, digests, state, time, ends)
@@ -173,7 +182,7 @@ class StreamColumns:
         digest = of_stream(self.matching.reader(self.plan).digest(event), self.number)
         taken = self.segments.take_columns(self.name, digest)
         if len(taken.digests):
-            _, state = _state(taken)
+            _, state = self._state(taken)
             rows = self._that_left(state)
             self._adopt(rows, state, 0, rows.values(event))
 
@@ -184,7 +193,7 @@ class StreamColumns:
             return self._matched(rows, keyed, digests, state, time, ends=False)
         taken = _in_order(taken)
         every, those, these = joined_places(taken.digests, digests)
-        state = read_state(taken.rows, those, len(every))
+        state = read_state(taken.rows, those, len(every), self.kept)
         return self._matched(rows, _spread(keyed, these, every), every, state, time, ends=False)
 
     def _matched(
@@ -203,19 +212,19 @@ class StreamColumns:
             every = np.ones(len(digests), np.bool_)
             self.segments.put_columns(self.name, ColumnState(digests, *gone_state(len(digests))))
             return self._give_up(rows, keyed, state, every, time)
-        answers = rows.kernel.match(events, Keys(keys, state.words), time, ends)
+        answers = rows.kernel.match(events, Keys(keys, state.words), time, ends, _SAVED)
         found, batches = rows.found(table, answers)
         self.matching.batches += batches
         left = np.zeros(len(digests), np.bool_)
         left[answers.left] = True
         if not ends:
-            self._keep(answers, table, digests, left)
+            self._keep(answers, table, events.ints[TYPE], digests, left)
         return found + self._give_up(rows, keyed, state, left, time)
 
-    def _keep(self, answers: Answers, table: pa.Table, digests: Digests, left: Mask) -> None:
+    def _keep(self, answers: Answers, table: pa.Table, kinds: Numbers, digests: Digests, left: Mask) -> None:
         moments = answers.saved[:-1, V_LOOK].copy()
         gone = (moments == -NEVER) | left
-        kept = ColumnState(digests, moments, gone, written_state(answers, table, gone))
+        kept = ColumnState(digests, moments, gone, written_state(answers, table, kinds, gone, self.kept))
         self.segments.put_columns(self.name, kept)
 
     def _give_up(
@@ -244,6 +253,10 @@ class StreamColumns:
 
     # What is known of it.
 
+    def _state(self, taken: Columns) -> tuple[Digests, KernelState]:
+        digests, rows = _in_order(taken)
+        return digests, read_state(rows, np.arange(len(digests)), len(digests), self.kept)
+
     def _of_reference(self, digests: Digests) -> Mask:
         """Keys that the reference matcher has, in memory or in segments."""
         found = self.segments.of_reference(self.name, digests)
@@ -266,11 +279,6 @@ class StreamColumns:
         rows = self._compiled(state.events.schema)
         assert rows is not None, "the kernel has left state"
         return rows
-
-
-def _state(taken: Columns) -> tuple[Digests, KernelState]:
-    digests, rows = _in_order(taken)
-    return digests, read_state(rows, np.arange(len(digests)), len(digests))
 
 
 def _in_order(taken: Columns) -> Columns:

@@ -61,7 +61,7 @@ class KeyReader:
         self.key_of = [compile_value(e) for e in plan.key]
         self.known: dict[Any, bytes] = {}
         one_plain_column = len(layout.key_fields) == 1 and layout.key_fields[0] is not None
-        self.plain = KnownKeys(self._plain_digest) if one_plain_column else None
+        self.plain = KnownKeys(self._plain_digests) if one_plain_column else None
         columns = dict(zip(layout.fields, layout.field_names(), strict=True))
         fields = [e.path[0] for e in plan.key if isinstance(e, Field) and len(e.path) == 1]
         plain_fields = (
@@ -115,12 +115,13 @@ class KeyReader:
         found = self.known[raw] = self._digest(tuple(clean(plain(v)) for v in own))
         return found
 
-    def _plain_digest(self, value: Any) -> bytes:
-        return self._digest((clean(value),))
+    def _plain_digests(self, values: list[Any]) -> list[bytes]:
+        """Of keys that are texts or whole numbers."""
+        if all(type(value) is str for value in values):  # by far the most; the same texts, sooner
+            return [key_digest(f'{{"$t":[{encode_basestring(value)}]}}') for value in values]
+        return [self._digest((clean(value),)) for value in values]
 
     def _digest(self, values: tuple[Any, ...]) -> bytes:
-        if len(values) == 1 and type(values[0]) is str:  # by far the most; the same text, sooner
-            return key_digest(f'{{"$t":[{encode_basestring(values[0])}]}}')
         return key_digest(dump(lookup_key(values, self.plan.inferred_key)))
 
     def _values(self, event: Event) -> tuple[Any, ...]:
@@ -131,8 +132,8 @@ class KeyReader:
 class KnownKeys:
     """Keys that are one text or one integer: those that came before, in the order of their digests."""
 
-    def __init__(self, digest_of: Callable[[Any], bytes]) -> None:
-        self.digest_of = digest_of
+    def __init__(self, digests_of: Callable[[list[Any]], list[bytes]]) -> None:
+        self.digests_of = digests_of
         self.values: pa.Array | None = None
         self.digests: Digests = np.array([], DIGEST)
 
@@ -147,7 +148,7 @@ class KnownKeys:
         return self.digests, places.to_numpy().astype(np.int64)
 
     def _learn(self, values: pa.Array) -> None:
-        own = np.array([self.digest_of(value) for value in values.to_pylist()], DIGEST)
+        own = np.array(self.digests_of(values.to_pylist()), DIGEST)
         digests = np.concatenate([self.digests, own])
         order = np.argsort(digests)
         self.digests = digests[order]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -64,9 +64,13 @@ class CompiledPlan:
             raise Unsupported("it counts matches without listing them")
         columns = Columns(event)
         tests = compiled_tests(plan, columns)
-        names = [p.step.type for p in plan.automaton.positions]
-        types = {name: i for i, name in enumerate(dict.fromkeys(names))}
+        types = type_numbers(plan)
         return cls(plan, columns, types, encode(plan, types, tests))
+
+
+def type_numbers(plan: Plan) -> dict[str, int]:
+    names = dict.fromkeys(p.step.type for p in plan.automaton.positions)
+    return {name: number for number, name in enumerate(names)}
 
 
 @dataclass(frozen=True)
@@ -115,8 +119,12 @@ class Kernel:
         )
         return space
 
-    def match(self, events: Events, keys: Keys, time: int, ends: bool) -> Answers:
-        room = _Room.of(len(keys.table), 0 if ends else self.words_a_key, self.out_rows)
+    def match(
+        self, events: Events, keys: Keys, time: int, ends: bool, again: SavedRoom | None = None
+    ) -> Answers:
+        """`again` is room for what is saved that was used before: an answer's is gone with the next one's."""
+        words = 0 if ends else max(1024, self.words_a_key * len(keys.table))
+        room = _Room.of(len(keys.table), self.out_rows, again or SavedRoom(), words)
         left: list[int] = []
         at, count = 0, len(keys.table) - 1
         self.space[N_OUT] = self.space[N_OUT_EVENTS] = 0
@@ -132,7 +140,7 @@ class Kernel:
 
     def _go_on(self, keys: Keys, at: int, time: int, ends: bool, room: _Room) -> int:
         """From a key on; the answer is the key that could not be done, or the number of keys."""
-        tables, answers = self.plan.tables, (room.saved, room.saved_words, room.saved_rows)
+        tables, answers = self.plan.tables, (room.saved, room.kept.words, room.kept.rows)
         if tables[CHAIN]:
             found: int = match_chains(tables, self.space, keys.table, keys.words, at, time, ends, *answers)
         else:
@@ -150,8 +158,8 @@ class Kernel:
             room.out, room.out_events = _doubled(room.out), _doubled(room.out_events)
             self.out_rows = len(room.out)
         elif status == FULL_SAVED:
-            room.saved_words, room.saved_rows = _doubled(room.saved_words), _doubled(room.saved_rows)
-            self.words_a_key = len(room.saved_words) // len(room.saved) + 1
+            room.kept.double()
+            self.words_a_key = len(room.kept.words) // len(room.saved) + 1
         return bool(status in (FULL, FULL_OUT, FULL_SAVED))
 
     def _point(self, events: Events, room: _Room) -> None:
@@ -174,26 +182,36 @@ class Kernel:
 
 
 @dataclass
+class SavedRoom:
+    """Where the kernel writes what it saves. Several megabytes, which a system gives anew more slowly than it is
+    written: those who are done with an answer before the next one use it again."""
+
+    words: Table = field(default_factory=lambda: np.empty(0, np.int64))
+    rows: Table = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def reserve(self, words: int) -> None:
+        if len(self.words) < words:
+            self.words, self.rows = np.empty(words, np.int64), np.empty(words, np.int64)
+
+    def double(self) -> None:
+        self.words, self.rows = _doubled(self.words), _doubled(self.rows)
+
+
+@dataclass
 class _Room:
     """Where the kernel writes its answers."""
 
     out: Table
     out_events: Table
     saved: Table
-    saved_words: Table
-    saved_rows: Table
+    kept: SavedRoom
 
     @classmethod
-    def of(cls, keys: int, words_a_key: int, rows: int) -> _Room:
+    def of(cls, keys: int, rows: int, kept: SavedRoom, words: int) -> _Room:
         out = np.empty((max(rows, keys), OUT_WIDTH), np.int64)
-        words = max(1024, words_a_key * keys) if words_a_key else 0
-        return cls(
-            out,
-            np.empty((4 * len(out), EVENT_WIDTH), np.int64),
-            np.zeros((keys, SAVED_WIDTH), np.int64),
-            np.empty(words, np.int64),
-            np.empty(words, np.int64),
-        )
+        kept.reserve(words)
+        saved = np.zeros((keys, SAVED_WIDTH), np.int64)
+        return cls(out, np.empty((4 * len(out), EVENT_WIDTH), np.int64), saved, kept)
 
     def answers(self, space: Table, left: list[int]) -> Answers:
         return Answers(
@@ -202,8 +220,8 @@ class _Room:
             space[STARTED : DROPPED + 1].copy(),
             left,
             self.saved,
-            self.saved_words[: self.saved[-1, V_WORDS]],
-            self.saved_rows[: self.saved[-1, V_ROWS]],
+            self.kept.words[: self.saved[-1, V_WORDS]],
+            self.kept.rows[: self.saved[-1, V_ROWS]],
         )
 
 

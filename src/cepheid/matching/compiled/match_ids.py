@@ -5,31 +5,42 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from cepheid.matching.compiled.tables import Table
 from cepheid.matching.ids import LANES
 
+_FACTORS = np.array(LANES, np.uint64)
+
 
 def match_lanes(pattern: int, keys: Any, counts: Table, positions: Table, times: Table, ranks: Table) -> Any:
-    """Two numbers a match. Matches with equally many events are worked out together, event by event."""
-    lanes = np.empty((len(counts), 2), np.uint64)
-    begins = np.cumsum(counts) - counts
-    for count in np.unique(counts).tolist():
-        which = np.flatnonzero(counts == count)
-        for lane, (first, second) in enumerate(LANES):
-            state = np.full(len(which), 2 + 3 * count, np.uint64)
-            state = _mixed(state, np.uint64(pattern), first, second)
-            state = _mixed(state, keys[which], first, second)
-            for i in range(count):
-                at = begins[which] + i
-                for words in (positions, times, ranks):
-                    state = _mixed(state, words[at].astype(np.uint64), first, second)
-            lanes[which, lane] = state
+    """Two numbers a match, whose events lie one after the other."""
+    lanes = np.empty((len(counts), len(LANES)), np.uint64)
+    words = np.stack([positions, times, ranks]).astype(np.uint64)
+    _fill(lanes, _FACTORS, np.uint64(pattern), keys, np.ascontiguousarray(counts), words)
     return lanes
 
 
-def _mixed(state: Any, word: Any, first: int, second: int) -> Any:
-    x = (state ^ word) * np.uint64(first)
+@njit(cache=True, nogil=True)
+def _fill(lanes, factors, pattern, keys, counts, words):  # type: ignore[no-untyped-def]
+    begin = 0
+    for match in range(len(counts)):
+        end = begin + counts[match]
+        for lane in range(len(factors)):
+            first, second = factors[lane]
+            state = np.uint64(2 + 3 * counts[match])
+            state = _mixed(state, pattern, first, second)
+            state = _mixed(state, keys[match], first, second)
+            for i in range(begin, end):
+                for word in words[:, i]:
+                    state = _mixed(state, word, first, second)
+            lanes[match, lane] = state
+        begin = end
+
+
+@njit(cache=True)
+def _mixed(state, word, first, second):  # type: ignore[no-untyped-def]
+    x = (state ^ word) * first
     x ^= x >> np.uint64(29)
-    x = x * np.uint64(second)
+    x *= second
     return x ^ (x >> np.uint64(32))

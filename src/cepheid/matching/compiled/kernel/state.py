@@ -78,6 +78,7 @@ from cepheid.matching.compiled.kernel.words import (
 )
 
 FEW_RUNS = 16
+FEW_ROWS = 24
 
 # The words before the parts.
 (
@@ -198,16 +199,30 @@ def sort_rows(rows, first, end):
     """Each once, in order: where they end."""
     if end == first:
         return end
-    for i in range(first + 1, end):  # most often they are in order
-        if rows[i] < rows[i - 1]:
-            _heap_sort(rows, first, end)
-            break
+    if end - first <= FEW_ROWS:
+        _insertion_sort(rows, first, end)
+    else:
+        for i in range(first + 1, end):  # most often they are in order
+            if rows[i] < rows[i - 1]:
+                _heap_sort(rows, first, end)
+                break
     kept = first + 1
     for i in range(first + 1, end):
         if rows[i] != rows[kept - 1]:
             rows[kept] = rows[i]
             kept += 1
     return kept
+
+
+@inner
+def _insertion_sort(rows, first, end):
+    for i in range(first + 1, end):
+        row = rows[i]
+        at = i
+        while at > first and rows[at - 1] > row:
+            rows[at] = rows[at - 1]
+            at -= 1
+        rows[at] = row
 
 
 @inner
