@@ -42,6 +42,7 @@ _SESSION_SETTINGS = {
 }
 _MANY_PARTITIONS = "200"  # Spark's default: 200 tasks for each micro-batch of a laptop
 _FEW_PARTITIONS = 8
+_MOST_GIGABYTES = 4
 
 _OLDEST_SPARK = (4, 0)
 _INSTALL = "pip install 'cepheid[spark]'"
@@ -129,7 +130,7 @@ def _start(
 ) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    here = {"spark.app.name": app, "spark.ui.enabled": "false"}
+    here = {"spark.app.name": app, "spark.ui.enabled": "false", **_memory_for(master)}
     place = {"spark.master": master, "spark.remote": remote}
     settings: dict[str, Any] = {**_SESSION_SETTINGS, **{name: url for name, url in place.items() if url}}
     if not _runs_here(remote):
@@ -141,6 +142,21 @@ def _start(
         # A Connect server of our own takes these and starts; a session of it is then told them again, in vain.
         warnings.filterwarnings("ignore", r"Failed to set spark\.ui\.", UserWarning)
         return SparkSession.builder.config(map=settings | here | more | dict(config)).getOrCreate()
+
+
+def _memory_for(master: str | None) -> dict[str, str]:
+    """A local session does all its work in one Java process, for which Spark's one gigabyte is little.
+
+    A quarter of the machine, up to four; what the environment says goes before.
+    """
+    if master is None or not master.startswith("local") or "SPARK_DRIVER_MEMORY" in os.environ:
+        return {}
+    try:
+        quarter = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4
+    except (AttributeError, OSError, ValueError):  # not told on this system
+        return {}
+    gigabytes = min(quarter // 2**30, _MOST_GIGABYTES)
+    return {"spark.driver.memory": f"{gigabytes}g"} if gigabytes > 1 else {}
 
 
 def _runs_here(remote: str | None) -> bool:
