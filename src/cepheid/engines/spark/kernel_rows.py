@@ -244,7 +244,10 @@ class KernelRows:
         own = table.select([names[name] for name in fields])
 
         def words(rows: Table) -> npt.NDArray[np.uint64]:
-            columns = [column.to_pylist() for column in own.take(rows).columns]
+            taken = own.take(rows).columns
+            columns = [column.to_pylist() for column in taken]
+            if len(taken) == 1 and pa.types.is_string(taken[0].type) and not taken[0].null_count:
+                return self.words.of_texts(columns[0])
             return self.words.of(tuple(map(_value, key)) for key in zip(*columns, strict=True))
 
         return words

@@ -21,6 +21,8 @@ class KeyWords:
     >>> words = KeyWords(inferred=False)
     >>> words.of([("ann",), (7,)]).tolist() == [text_word("sann"), text_word("d7")]
     True
+    >>> words.of_texts(["ann", "bob"]).tolist() == words.of([("ann",), ("bob",)]).tolist()
+    True
     """
 
     def __init__(self, inferred: bool) -> None:
@@ -28,6 +30,13 @@ class KeyWords:
 
     def of(self, keys: Iterable[tuple[Any, ...]]) -> npt.NDArray[np.uint64]:
         return np.array([self._word(key) for key in keys], np.uint64)
+
+    def of_texts(self, texts: list[str]) -> npt.NDArray[np.uint64]:
+        """The same, of keys that are one text each."""
+        found = [_KNOWN.get(text) for text in texts]
+        if None in found:
+            found = [_of_text(text) for text in texts]
+        return np.array(found, np.uint64)
 
     def _word(self, key: tuple[Any, ...]) -> int:
         if len(key) == 1 and type(key[0]) is str:  # by far the most
