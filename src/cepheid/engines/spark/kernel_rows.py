@@ -53,6 +53,8 @@ from cepheid.plan.event_tests import tests_of
 
 Mask = npt.NDArray[np.bool_]
 
+_FEW_TYPES = 8
+
 
 def event_type(schema: pa.Schema, layout: Layout) -> Type:
     """What is known of the events' fields, from the prepared columns."""
@@ -175,9 +177,17 @@ class KernelRows:
             return np.full(
                 table.num_rows, self.compiled.types.get(self.layout.columns.plain_type or "", -1), np.int64
             )
-        names = pa.array(list(self.compiled.types), pa.string())
-        found = pc.fill_null(pc.index_in(table[TYPE].cast(pa.string()), names), -1)
-        return found.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
+        given = table[TYPE].cast(pa.string())
+        if len(self.compiled.types) > _FEW_TYPES:
+            names = pa.array(list(self.compiled.types), pa.string())
+            return pc.fill_null(pc.index_in(given, names), -1).to_numpy().astype(np.int64)  # type: ignore[no-any-return]
+        kinds = np.full(table.num_rows, -1, np.int64)
+        for (
+            name,
+            number,
+        ) in self.compiled.types.items():  # sooner than a table of the names, which takes hashes
+            kinds[pc.fill_null(pc.equal(given, name), False).to_numpy()] = number
+        return kinds
 
     def _passed(self, table: pa.Table) -> Table:
         """The bits of this plan's tests, out of those of all tests of the unit."""
