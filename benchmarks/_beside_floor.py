@@ -22,6 +22,14 @@ class Figure:
         return [Bar(self.query, name, self.events, self.events / seconds) for name, seconds in parts]
 
 
+Pair = tuple[float, float]  # seconds of the floor, and of ours right after it
+
+
+def typical(pairs: list[Pair]) -> Pair:
+    """The one with the middle ratio: both see the same machine, which is not as fast at all times."""
+    return sorted(pairs, key=lambda pair: pair[1] / pair[0])[len(pairs) // 2]
+
+
 def keep(name: str, figures: list[Figure]) -> None:
     folder = Path("build/bench")
     folder.mkdir(parents=True, exist_ok=True)
