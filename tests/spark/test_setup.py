@@ -511,3 +511,20 @@ def test_no_time_column(spark: Any, time: str, hint: str) -> None:
         check_time_column(spark.sql("select current_timestamp() as time, 1 as user"), time)
     assert str(caught.value) == f"there is no time column `{time}`\n  hint: {hint}; name it with `time=`"
     assert caught.value.code == "no_time_column"
+
+
+def test_memory_is_given_to_local_sessions_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cepheid.engines.spark import setup
+
+    monkeypatch.delenv("SPARK_DRIVER_MEMORY", raising=False)
+    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 12 * 2**30 // 4096}
+    monkeypatch.setattr(os, "sysconf", pages.__getitem__)
+    assert setup._memory_for("local[2]") == {"spark.driver.memory": "3g"}
+    assert setup._memory_for("spark://host:7077") == setup._memory_for(None) == {}
+    pages["SC_PHYS_PAGES"] *= 10
+    assert setup._memory_for("local") == {"spark.driver.memory": "4g"}
+    pages["SC_PHYS_PAGES"] //= 40
+    assert setup._memory_for("local") == {}  # Spark's own gigabyte is as much
+    pages["SC_PHYS_PAGES"] *= 40
+    monkeypatch.setenv("SPARK_DRIVER_MEMORY", "9g")
+    assert setup._memory_for("local") == {}
