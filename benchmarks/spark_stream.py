@@ -26,7 +26,7 @@ import cepheid
 from cepheid.engines.options import make_options
 from cepheid.engines.spark.packing import BUCKET, SPARK_SCHEMA, packing
 from cepheid.engines.spark.prepare import prepared, split
-from cepheid.engines.spark.run import BUCKETS, plan_job
+from cepheid.engines.spark.run import plan_job
 from cepheid.engines.spark.setup import start_session
 from cepheid.engines.spark.stream import bucket_column
 from cepheid.engines.spark.units import units_of
@@ -114,8 +114,8 @@ def _floor(query: str, df: Any) -> Any:
     job = plan_job(query, df, make_options(disorder="0s"))
     (unit,) = units_of(job.program)
     work = split(unit, job.given)
-    rows = prepared(job.df, work).withColumn(BUCKET, bucket_column(work.layout, BUCKETS))
-    packed = rows.mapInArrow(packing(BUCKETS, None), SPARK_SCHEMA).groupBy("bucket")
+    rows = prepared(job.df, work).withColumn(BUCKET, bucket_column(work.layout, job.buckets))
+    packed = rows.mapInArrow(packing(job.buckets, None), SPARK_SCHEMA).groupBy("bucket")
     return packed.transformWithState(Nothing(), "body binary", outputMode="Append", timeMode="EventTime")
 
 

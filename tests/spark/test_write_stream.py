@@ -144,8 +144,13 @@ def _replayed(place: Place, sinks: dict[str, Any]) -> None:
     for folder in folders:
         half = place.root / folder / f"batch={last}" / "_temporary" / "0"
         half.mkdir(parents=True, exist_ok=True)
-    # The state depends neither on the sinks nor on the disorder of today.
-    again = place.finish(**{**sinks, "metrics": None, "disorder": "20s"})
+    # The state depends neither on the sinks nor on the disorder of today, nor on how many tasks the session has now.
+    tasks = place.spark.conf.get("spark.sql.shuffle.partitions")
+    place.spark.conf.set("spark.sql.shuffle.partitions", 5)
+    try:
+        again = place.finish(**{**sinks, "metrics": None, "disorder": "20s"})
+    finally:
+        place.spark.conf.set("spark.sql.shuffle.partitions", tasks)
     assert [p.batchId for p in again.recentProgress][:1] == [last]
     assert {folder: place.rows(folder) for folder in folders} == before
     assert not list(place.root.rglob("_temporary"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.spark.bucket import STATE_VERSION, check_start
-from cepheid.engines.spark.run import BUCKETS, SparkJob
+from cepheid.engines.spark.run import SparkJob
 from cepheid.engines.spark.units import units_of
 from cepheid.errors import SnapshotMistake
 
@@ -31,17 +31,22 @@ class Start:
 
 def start_of(job: SparkJob, dead_letters: bool, idle_after: bool) -> Start:
     keyed = any(unit.key for unit in units_of(job.program))
-    buckets = (job.options.buckets or BUCKETS) if keyed else 1
+    buckets = job.buckets if keyed else 1
     return Start(STATE_VERSION, buckets, str(job.program), dead_letters, idle_after)
 
 
-def check_checkpoint(spark: SparkSession, path: str, now: Start) -> None:
-    """Refuse a checkpoint of another set-up; mark one that is new."""
+def checked(job: SparkJob, path: str, dead_letters: bool, idle_after: bool) -> SparkJob:
+    """The job, with as many buckets as before if nobody says how many. A checkpoint of another set-up is refused; one
+    that is new is marked."""
+    spark = job.df.sparkSession
     before = _read(spark, path)
     if before is None:
-        _write(spark, path, now)
-    else:
-        _check(before, now)
+        _write(spark, path, start_of(job, dead_letters, idle_after))
+        return job
+    if job.options.buckets is None:
+        job = replace(job, options=replace(job.options, buckets=before["buckets"]))
+    _check(before, start_of(job, dead_letters, idle_after))
+    return job
 
 
 def _check(before: Mapping[str, Any], now: Start) -> None:

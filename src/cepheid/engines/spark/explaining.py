@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.options import Options, make_options
@@ -10,7 +11,7 @@ from cepheid.engines.program import PlannedStream
 from cepheid.engines.spark.cascade import Cascade, apart, cascade_of, why_not
 from cepheid.engines.spark.inputs import Input, plan_input
 from cepheid.engines.spark.prepare import Split, split
-from cepheid.engines.spark.run import BUCKETS
+from cepheid.engines.spark.stream import bucket_count
 from cepheid.engines.spark.units import Unit, narrowed, units_of
 from cepheid.explain.words import Names, test_text
 from cepheid.pattern.duration import duration_text
@@ -28,6 +29,8 @@ def explain_spark(query: object, df: DataFrame, *, stream: str | None = None, **
     The options are those of `cepheid.match`. Nothing is run.
     """
     settings = make_options(**options)
+    if df.isStreaming:
+        settings = replace(settings, buckets=bucket_count(df, settings.buckets))
     program, given = plan_input(query, df, settings)
     if stream is not None:
         program = narrowed(program, [program[stream].name])
@@ -67,8 +70,7 @@ def _runs(work: Split, options: Options, cascade: Cascade | None) -> Iterator[st
         yield f"not as joins: {why_not(unit, given)}"
         yield _advice(unit)
     elif given.streaming:
-        buckets = options.buckets or BUCKETS
-        yield f"by key: {unit.key_text()}, in {buckets} buckets, each with its state in one task"
+        yield f"by key: {unit.key_text()}, in {options.buckets} buckets, each with its state in one task"
     else:
         yield f"by key: {unit.key_text()}; a key is matched by one task, key after key"
     if unit.feeding:

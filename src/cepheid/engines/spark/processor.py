@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.spark.bucket_labels import labels
+from cepheid.errors import SnapshotMistake
 
 if TYPE_CHECKING:
     from cepheid.engines.spark.bucket import Place
@@ -27,6 +28,15 @@ def processor(work: StreamWork) -> Any:
     number_of = {label: number for number, label in enumerate(labels(work.buckets))}
     packed: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]  # unpacked where it is worked on
 
+    def _number(key: Any) -> int:
+        if key[0] in number_of:
+            return number_of[key[0]]
+        raise SnapshotMistake(  # it has a timer
+            f"the checkpoint has a bucket that is none of buckets={work.buckets}",
+            code="buckets_changed",
+            hint="say the number of buckets it was started with, or start with a new checkpoint",
+        )
+
     class BucketProcessor(StatefulProcessor):
         def init(self, handle: Any) -> None:
             self.store = SparkStore(handle)
@@ -40,10 +50,10 @@ def processor(work: StreamWork) -> Any:
                     bodies.append(bytes(row.body))
                 if row.ends is not None:
                     ends.append(row.ends)
-            yield from self._step(number_of[key[0]], bodies, max(ends, default=None), timerValues)
+            yield from self._step(_number(key), bodies, max(ends, default=None), timerValues)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:
-            number = number_of[key[0]]
+            number = _number(key)
             if (number, timerValues.getCurrentWatermarkInMs()) not in self.done:  # else rows have seen to it
                 yield from self._step(number, [], None, timerValues)
 

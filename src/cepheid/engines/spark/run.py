@@ -21,7 +21,7 @@ from cepheid.engines.spark.inputs import Input, plan_input
 from cepheid.engines.spark.output import WHOLE_EVIDENCE, Answer, Payload, match_payloads
 from cepheid.engines.spark.prepare import prepared, split
 from cepheid.engines.spark.setup import check_state_store, check_time_column, check_worker_python
-from cepheid.engines.spark.stream import METRICS, found_in_stream, with_watermark
+from cepheid.engines.spark.stream import METRICS, bucket_count, found_in_stream, with_watermark
 from cepheid.engines.spark.units import Unit, narrowed, units_of
 from cepheid.engines.spark.work import StreamWork, Work
 from cepheid.errors import CepheidWarning, InputMistake
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _WHOLE = ("dead_letter", "timeout", "pending", WHOLE_EVIDENCE)  # findings that show events as they came
-BUCKETS = 16  # unless the user says otherwise; fixed by a checkpoint
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,10 @@ class SparkJob:
     @property
     def lateness(self) -> Lateness:
         return self.options.lateness or Lateness(policy=self.options.policy)
+
+    @property
+    def buckets(self) -> int:
+        return bucket_count(self.df, self.options.buckets)
 
     def answer(self, streams: Iterable[str], kinds: Iterable[str]) -> Answer:
         """The table of what is asked for."""
@@ -85,7 +88,7 @@ class SparkJob:
         if not self.given.streaming:
             return found_in(prepared(self.df, work, self.options.now), plain)
         rows = prepared(self.df, work, end_type=self.options.end_type)
-        buckets = (self.options.buckets or BUCKETS) if unit.key else 1
+        buckets = self.buckets if unit.key else 1
         stream = StreamWork(plain, buckets, self.lateness, secrets.token_hex(8), self.options.end_type)
         return found_in_stream(rows, stream)
 

@@ -17,6 +17,7 @@ from cepheid.errors import InputMistake
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+_MOST_BUCKETS = 64
 METRICS = Payload(
     "metrics",
     "",
@@ -47,6 +48,13 @@ def found_in_stream(rows: DataFrame, work: StreamWork) -> DataFrame:
 def packed_rows(rows: DataFrame, work: StreamWork) -> DataFrame:
     bucketed = rows.withColumn(BUCKET, bucket_column(work.work.layout, work.buckets))
     return bucketed.mapInArrow(packing(work.buckets, work.end_type), SPARK_SCHEMA)
+
+
+def bucket_count(df: DataFrame, told: int | None) -> int:
+    """One for each of Spark's tasks, unless the user says otherwise: with more, each has only more, smaller steps. A
+    checkpoint fixes both numbers. Not many more than cores: if nobody has thought of it, Spark has 200 partitions."""
+    partitions = df.sparkSession.conf.get("spark.sql.shuffle.partitions")
+    return told or min(int(partitions or _MOST_BUCKETS), _MOST_BUCKETS)
 
 
 def bucket_column(layout: Layout, buckets: int) -> Column:

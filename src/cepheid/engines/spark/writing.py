@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.options import Duration, Options, make_options
-from cepheid.engines.spark.checkpoint import check_checkpoint, start_of
+from cepheid.engines.spark.checkpoint import checked
 from cepheid.engines.spark.heartbeat import beating
 from cepheid.engines.spark.metrics import observed
 from cepheid.engines.spark.outlets import Outlet, check_outlets, outlets_of
@@ -70,8 +70,7 @@ def write_stream(
     answer = _answer(job, outlets)
     check_outlets(outlets, answer)
     warn_of_one_partition(job.program, job.given)
-    start = start_of(job, dead_letters is not None, idle_after is not None)
-    check_checkpoint(df.sparkSession, fspath(checkpoint), start)
+    job = checked(job, fspath(checkpoint), dead_letters is not None, idle_after is not None)
     return _start(job, Batch(answer, tuple(outlets)), fspath(checkpoint), trigger or {}, name)
 
 
