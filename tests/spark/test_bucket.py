@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import random
+import tempfile
 from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +24,9 @@ from cepheid.engines.spark import bucket_columns
 from cepheid.engines.spark.bucket import STATE_VERSION, Bucket, Place, read_head
 from cepheid.engines.spark.keyed_rows import KeyReader
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
+from cepheid.engines.spark.local_copies import LocalCopies
 from cepheid.engines.spark.output import Answer, Payload
+from cepheid.engines.spark.processor import SparkStore
 from cepheid.engines.spark.segment import key_digest
 from cepheid.engines.spark.units import units_of
 from cepheid.engines.spark.work import StreamWork, Work
@@ -55,26 +60,32 @@ def examples(count: int) -> settings:
 
 
 @dataclass
-class DictStore:
-    """A bucket's state as plain dicts."""
+class Kept:
+    """Spark's side of a store: a map and a timer."""
 
-    head: str | None = None
-    kept: dict[Place, bytes] = field(default_factory=dict)
+    values: dict[Place, tuple[bytes]] = field(default_factory=dict)
+    timers: set[int] = field(default_factory=set)
 
-    def read_head(self) -> str | None:
-        return self.head
+    def getValue(self, place: Place) -> tuple[bytes] | None:
+        return self.values.get(place)
 
-    def write_head(self, text: str) -> None:
-        self.head = text
+    def updateValue(self, place: Place, value: tuple[bytes]) -> None:
+        self.values[place] = value
 
-    def read(self, place: Place) -> bytes:
-        return self.kept[place]
+    def removeKey(self, place: Place) -> None:
+        del self.values[place]
 
-    def put(self, place: Place, body: bytes) -> None:
-        self.kept[place] = body
+    def registerTimer(self, moment: int) -> None:
+        self.timers.add(moment)
 
-    def delete(self, place: Place) -> None:
-        del self.kept[place]
+    def deleteTimer(self, moment: int) -> None:
+        self.timers.remove(moment)
+
+    def opened(self, folder: Path) -> SparkStore:
+        return SparkStore(self, self, LocalCopies(folder))
+
+
+NO_FOLDER = Path(os.devnull) / "none"
 
 
 # --- rows as Spark prepares them ----------------------------------------------------------------------------
@@ -239,7 +250,8 @@ class Query:
 
     def __init__(self, rows: Prepared, chooser: Chooser) -> None:
         self.rows, self.chooser = rows, chooser
-        self.stores = [DictStore() for _ in range(rows.work.buckets)]
+        self.stores = [Kept() for _ in range(rows.work.buckets)]
+        self.folder = tempfile.TemporaryDirectory()
         self.memories: list[dict[int, Bucket]] = [{}, {}]
         self.looks: dict[int, int | None] = {}
         self.largest: int | None = None
@@ -280,21 +292,31 @@ class Query:
         self.found += self.attempt(number, batches, end, memory, self.stores[number])
 
     def attempt(
-        self, number: int, batches: list[Any], end: int | None, memory: dict[int, Bucket], store: DictStore
+        self, number: int, batches: list[Any], end: int | None, memory: dict[int, Bucket], kept: Kept
     ) -> list[Found]:
+        store = kept.opened(self._copies(number))
         bucket = recalled(self.rows.work, number, memory, store)
         found = bucket.on_batch(batches, self.watermark, end, store)
+        store.wake(bucket.next_look(), (self.watermark or 0) // 1000)
         memory[number] = bucket
         self.looks[number] = bucket.next_look()
         return found
 
+    def copies(self) -> list[Path]:
+        return [path for path in Path(self.folder.name).rglob("*") if path.is_file()]
 
-def recalled(work: StreamWork, number: int, memory: dict[int, Bucket], store: DictStore) -> Bucket:
+    def _copies(self, number: int) -> Path:
+        """On this machine, or on another for once."""
+        return NO_FOLDER if self.chooser.chance(4) else Path(self.folder.name) / str(number)
+
+
+def recalled(work: StreamWork, number: int, memory: dict[int, Bucket], store: SparkStore) -> Bucket:
     """As the processor does it: what is in memory counts only if its token is the store's."""
     remembered = memory.pop(number, None)
-    if store.head is None:
+    text = store.read_head()
+    if text is None:
         return Bucket.fresh(work, number)
-    head = read_head(store.head, work)
+    head = read_head(text, work)
     if remembered is not None and remembered.token == head["token"]:
         return remembered
     return Bucket.rebuilt(work, number, head, store)
@@ -413,7 +435,9 @@ def agree(query: str, given_events: list[Event], way: str, seed: int, start: int
 def nothing_left(query: Query) -> None:
     """After the end marker no state is kept and no timer is set."""
     for store in query.stores:
-        assert not store.kept
+        assert set(store.values) <= {(0, 0, 0)}
+    if not query.chooser.trouble:  # else the last step may have been elsewhere
+        assert not query.copies()
     assert set(query.looks.values()) == {None}
 
 
@@ -692,7 +716,7 @@ def test_no_timer_for_a_key_that_is_gone() -> None:
 
 def test_counts_are_those_of_one_micro_batch() -> None:
     rows = prepared(compile("A as a -> B as b"), Lateness(0, 0, TooLatePolicy.DEAD_LETTER))
-    store, bucket = DictStore(), Bucket.fresh(rows.work, 0)
+    store, bucket = Kept().opened(NO_FOLDER), Bucket.fresh(rows.work, 0)
     events = filled(list(read_events("A1@5 B1@6 A2@1")))
     bucket.on_batch([rows.batch(events[:2])], None, None, store)
     assert (bucket.counts.events, bucket.counts.matches) == (2, 0)
@@ -703,14 +727,37 @@ def test_counts_are_those_of_one_micro_batch() -> None:
     assert bucket.counts.bytes_written == 0
 
 
+def test_a_copy_is_read_instead_of_the_store_but_only_of_the_attempt_that_was_kept(tmp_path: Path) -> None:
+    kept, place = Kept(), (1, 1, 0)
+
+    def written(kept: Kept, body: bytes) -> None:
+        store = kept.opened(tmp_path)
+        store.read_head()
+        store.put(place, body)
+        store.write_head("head")
+        store.wake(None, 0)
+
+    def read(folder: Path) -> bytes:
+        store = kept.opened(folder)
+        assert store.read_head() == "head"
+        return store.read(place)
+
+    written(kept, b"first")
+    kept.values[place] = (b"from the store",)
+    assert (read(tmp_path), read(NO_FOLDER)) == (b"first", b"from the store")
+    written(deepcopy(kept), b"never kept")  # and the copy of the first is gone
+    assert read(tmp_path) == b"from the store"
+    written(kept, b"second")
+    assert (read(tmp_path), len(list(tmp_path.iterdir()))) == (b"second", 1)
+
+
 # --- a state of another set-up -----------------------------------------------------------------------------------
 
 
 def kept_head(query: str) -> tuple[str, StreamWork]:
-    rows, store = prepared(compile(query), Lateness()), DictStore()
+    rows, store = prepared(compile(query), Lateness()), Kept().opened(NO_FOLDER)
     Bucket.fresh(rows.work, 0).on_batch([], None, None, store)
-    assert store.head is not None
-    return store.head, rows.work
+    return store.text, rows.work
 
 
 def refused(text: str, work: StreamWork) -> tuple[str, str | None, str | None]:

@@ -29,7 +29,7 @@ from cepheid.matching.snapshot import from_ipc, ipc
 from cepheid.matching.values import dump, load
 from cepheid.pattern.times import from_microseconds
 
-STATE_VERSION = 5
+STATE_VERSION = 6
 # The parts of the map: indexes of segments, their blocks, rows that wait. The head says which there are.
 INDEX, BLOCK, WAITING = range(1, 4)
 Place = tuple[int, int, int]  # the part, the number of a segment or of waiting rows, the number of a block
