@@ -76,7 +76,7 @@ def _keep(results: list[Result], arguments: argparse.Namespace) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=2_000_000)
-    parser.add_argument("--repeat", type=int, default=1, help="the best of so many runs")
+    parser.add_argument("--repeat", type=int, default=3, help="the best of so many runs")
     parser.add_argument("--only", type=_names(QUERIES), default=list(QUERIES), metavar="QUERY,...")
     parser.add_argument("--peers", type=_names(PEERS), default=list(PEERS), metavar="ENGINE,...")
     parser.add_argument(
