@@ -1,0 +1,101 @@
+"""The conditions of a row pattern's variables, asked of rows: of all rows at once where they look at nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheid.matching.compiled.arrow_terms import Fields, Stays
+from cepheid.matching.compiled.arrow_tests import condition
+from cepheid.matching.evaluate import compile_test
+from cepheid.matching.moment import Moment
+from cepheid.matching.rows.by_path import Watcher, Way
+from cepheid.matching.rows.trackers import Tracker, tracker_of
+from cepheid.pattern.event import Event
+from cepheid.pattern.expr import Expr
+from cepheid.pattern.row_terms import At, RowTerm, looks_back
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An expression over terms; each term is a field of it, by name."""
+
+    expr: Expr
+    terms: Mapping[str, RowTerm]
+
+    def looks_back(self, variable: str) -> bool:
+        return any(looks_back(term, variable) for term in self.terms.values())
+
+
+def local_answers(asked: Condition, table: pa.Table, offsets: Any) -> Any:
+    """For every row of the table: could it be the variable? Of a condition that does not look back."""
+    fields = {name: _there(term, table, offsets) for name, term in asked.terms.items()}
+    try:
+        found = condition(asked.expr, Fields(fields, table.num_rows))
+    except Stays:
+        return _one_by_one(asked.expr, fields, table.num_rows)
+    if isinstance(found, pa.Scalar):
+        return np.full(table.num_rows, bool(found.as_py()))
+    return pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+
+
+def _there(term: RowTerm, table: pa.Table, offsets: Any) -> pa.Array:
+    """The column as each row sees it: its own value, or that of a neighbour in its partition."""
+    assert isinstance(term, At)
+    assert term.column is not None
+    column = table[term.column].combine_chunks()
+    if not term.shift:
+        return column
+    rows = np.arange(table.num_rows) + term.shift
+    sizes = np.diff(offsets)
+    there = (rows >= np.repeat(offsets[:-1], sizes)) & (rows < np.repeat(offsets[1:], sizes))
+    return column.take(pa.array(rows, mask=~there))
+
+
+def _one_by_one(expr: Expr, fields: Mapping[str, pa.Array], rows: int) -> Any:
+    test = compile_test((expr,))
+    assert test is not None
+    columns = {name: column.to_pylist() for name, column in fields.items()}
+    events = (Event("", 0, {name: column[row] for name, column in columns.items()}) for row in range(rows))
+    return np.fromiter((test(Moment(event, {})) for event in events), np.bool_, rows)
+
+
+class PathConditions:
+    """Of all variables, asked along a way: those that look back by what is tracked, the others by what is known."""
+
+    def __init__(
+        self,
+        variables: Sequence[str],
+        conditions: Mapping[str, Condition],
+        known: Sequence[Any],
+        table: pa.Table,
+    ) -> None:
+        self.known = [None if answers is None else answers.tolist() for answers in known]
+        self.trackers: dict[RowTerm, Tracker] = {}
+        self.asked: list[tuple[Any, list[tuple[str, Tracker]]] | None] = []
+        for name in variables:
+            asked = conditions.get(name)
+            if asked is None or not asked.looks_back(name):
+                self.asked.append(None)
+                continue
+            mine = []
+            for field, term in asked.terms.items():
+                if term not in self.trackers:
+                    self.trackers[term] = tracker_of(term, table, variables)
+                mine.append((field, self.trackers[term]))
+            self.asked.append((compile_test((asked.expr,)), mine))
+        self.watchers: Sequence[Watcher] = list(self.trackers.values())
+
+    def holds(self, variable: int, row: int, way: Way) -> bool:
+        asked = self.asked[variable]
+        if asked is None:
+            known = self.known[variable]
+            return known is None or bool(known[row])
+        test, terms = asked
+        fields = {field: tracker.value(variable, row, way) for field, tracker in terms}
+        return test is None or bool(test(Moment(Event("", 0, fields), {})))

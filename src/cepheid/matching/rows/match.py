@@ -1,0 +1,51 @@
+"""All matches of a row pattern in a table of sorted rows, by the faster way where the conditions allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from cepheid.matching.rows.by_bits import MOST_MARKS, MOST_VARIABLES, match_bits
+from cepheid.matching.rows.by_path import MOST_STEPS, match_paths
+from cepheid.matching.rows.conditions import Condition, PathConditions, local_answers
+from cepheid.matching.rows.found import Matches, Skipping
+from cepheid.matching.rows.program import RowProgram
+
+
+def match_rows(
+    program: RowProgram,
+    conditions: Mapping[str, Condition],
+    table: pa.Table,
+    offsets: Any,
+    skipping: Skipping,
+    times: Any = None,
+    within: int | None = None,
+    most_steps: int = MOST_STEPS,
+) -> Matches:
+    """Partitions lie between `offsets`, their rows in order. A variable without a condition takes every row."""
+    known = [_known(name, conditions, table, offsets) for name in program.variables]
+    if goes_by_bits(program, conditions):
+        return match_bits(program, _bits(known, table.num_rows), offsets, skipping, times, within)
+    asked = PathConditions(program.variables, conditions, known, table)
+    return match_paths(program, asked, offsets, skipping, times, within, most_steps)
+
+
+def goes_by_bits(program: RowProgram, conditions: Mapping[str, Condition]) -> bool:
+    local = not any(asked.looks_back(name) for name, asked in conditions.items() if name in program.variables)
+    return local and len(program.variables) <= MOST_VARIABLES and program.marks <= MOST_MARKS
+
+
+def _known(name: str, conditions: Mapping[str, Condition], table: pa.Table, offsets: Any) -> Any:
+    """Which rows could be the variable; None: all of them, or it depends on the match."""
+    asked = conditions.get(name)
+    return None if asked is None or asked.looks_back(name) else local_answers(asked, table, offsets)
+
+
+def _bits(known: list[Any], rows: int) -> Any:
+    found = np.zeros(rows, np.int64)
+    for code, answers in enumerate(known):
+        found |= (1 if answers is None else answers.astype(np.int64)) << code
+    return found

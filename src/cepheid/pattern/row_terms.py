@@ -1,0 +1,56 @@
+"""What an expression of a row pattern asks of a match: values of certain rows, aggregates, names of variables.
+
+An expression is such terms, and what is done with them. A term that looks at one row has a column: one of the input, or
+one that was made before for an expression over one row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Variables that count: None means all of them, the universal variable.
+Variables = frozenset[str] | None
+
+
+@dataclass(frozen=True)
+class RowTerm:
+    """`final`: over all rows of the match; otherwise over those up to the current one."""
+
+    final: bool = False
+
+
+@dataclass(frozen=True)
+class At(RowTerm):
+    """`PREV(LAST(A.x, 2), 1)`: of the rows of some variables the first or last but so many, then so many rows away.
+
+    Without a column it is the row's variable: `CLASSIFIER()`.
+    """
+
+    column: str | None = None
+    variables: Variables = None
+    first: bool = False
+    offset: int = 0
+    shift: int = 0  # physical: PREV is negative, NEXT positive
+
+
+@dataclass(frozen=True)
+class Over(RowTerm):
+    """An aggregate. Without a column it counts rows."""
+
+    function: str = "count"
+    column: str | None = None
+    variables: Variables = None
+    distinct: bool = False
+
+
+@dataclass(frozen=True)
+class MatchNumber(RowTerm):
+    """From 1 in each partition, empty matches counted."""
+
+
+def looks_back(term: RowTerm, variable: str) -> bool:
+    """Does it depend on the rows before in the match, when the current row is to be the variable?"""
+    if isinstance(term, At):
+        own = term.variables is None or variable in term.variables
+        return term.column is None or term.first or term.offset > 0 or not own
+    return True
