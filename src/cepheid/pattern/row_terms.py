@@ -6,7 +6,10 @@ one that was made before for an expression over one row.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from cepheid.pattern.expr import Expr
 
 # Variables that count: None means all of them, the universal variable.
 Variables = frozenset[str] | None
@@ -54,3 +57,14 @@ def looks_back(term: RowTerm, variable: str) -> bool:
         own = term.variables is None or variable in term.variables
         return term.column is None or term.first or term.offset > 0 or not own
     return True
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Of a variable: an expression over terms, each of which is a field of it by name."""
+
+    expr: Expr
+    terms: Mapping[str, RowTerm]
+
+    def looks_back(self, variable: str) -> bool:
+        return any(looks_back(term, variable) for term in self.terms.values())

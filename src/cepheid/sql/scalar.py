@@ -12,7 +12,10 @@ from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.pattern.expr import Binary, Call, Case, Expr, Field, In, IsNull, Literal, Unary
 from cepheid.pattern.functions import FUNCTIONS
 
-_BINARY: dict[type[exp.Expression], str] = {
+# A part of a parsed expression. Its library has renamed the root class between versions.
+Tree = Any
+
+_BINARY: dict[type[Tree], str] = {
     exp.And: "and",
     exp.Or: "or",
     exp.EQ: "==",
@@ -34,13 +37,13 @@ _UNITS = {"microsecond": 1, "millisecond": 1000, "second": 10**6, "minute": 60 *
 _UNITS |= {"day": 86_400 * 10**6, "week": 7 * 86_400 * 10**6}
 
 
-def to_expr(node: exp.Expression, place: Place, term: Callable[[exp.Expression], str | None]) -> Expr:
+def to_expr(node: Tree, place: Place, term: Callable[[Tree], str | None]) -> Expr:
     """`term` gives the name of the field that stands for a part, if one does."""
     name = term(node)
     if name is not None:
         return Field(None, (name,), place=place)
 
-    def inner(part: exp.Expression) -> Expr:
+    def inner(part: Tree) -> Expr:
         return to_expr(part, place, term)
 
     if type(node) in _BINARY:
@@ -73,7 +76,7 @@ def to_expr(node: exp.Expression, place: Place, term: Callable[[exp.Expression],
     raise _unknown(node, place)
 
 
-def literal(node: exp.Expression) -> Any:
+def literal(node: Tree) -> Any:
     if isinstance(node, exp.Null):
         return None
     if isinstance(node, exp.Boolean):
@@ -84,7 +87,7 @@ def literal(node: exp.Expression) -> Any:
     return int(text) if text.isdigit() else float(text)
 
 
-def _is(node: exp.Is, inner: Callable[[exp.Expression], Expr], place: Place) -> Expr:
+def _is(node: exp.Is, inner: Callable[[Tree], Expr], place: Place) -> Expr:
     if isinstance(node.expression, exp.Null):
         return IsNull(inner(node.this), place=place)
     if isinstance(node.expression, exp.Boolean):  # IS TRUE is false where the value is unknown
@@ -93,19 +96,21 @@ def _is(node: exp.Is, inner: Callable[[exp.Expression], Expr], place: Place) -> 
     raise _unknown(node, place)
 
 
-def _case(node: exp.Case | exp.If, inner: Callable[[exp.Expression], Expr], place: Place) -> Expr:
+def _case(node: exp.Case | exp.If, inner: Callable[[Tree], Expr], place: Place) -> Expr:
     if isinstance(node, exp.If):
         default = inner(node.args["false"]) if node.args.get("false") else Literal(None)
         return Case(((inner(node.this), inner(node.args["true"])),), default, place=place)
     branches = []
     for branch in node.args["ifs"]:
-        when = branch.this if node.this is None else exp.EQ(this=node.this.copy(), expression=branch.this.copy())
+        when = (
+            branch.this if node.this is None else exp.EQ(this=node.this.copy(), expression=branch.this.copy())
+        )
         branches.append((inner(when), inner(branch.args["true"])))
     default = inner(node.args["default"]) if node.args.get("default") else Literal(None)
     return Case(tuple(branches), default, place=place)
 
 
-def _call(node: exp.Func, inner: Callable[[exp.Expression], Expr], place: Place) -> Expr:
+def _call(node: exp.Func, inner: Callable[[Tree], Expr], place: Place) -> Expr:
     name = (node.name if isinstance(node, exp.Anonymous) else node.sql_name()).lower()
     name = _NAMES.get(name, name)
     if name not in FUNCTIONS:
@@ -123,12 +128,13 @@ def _interval(node: exp.Interval, place: Place) -> timedelta:
         raise _unknown(node, place) from None
 
 
-def _unknown(node: exp.Expression, place: Place, name: str | None = None) -> PatternMistake:
+def _unknown(node: Tree, place: Place, name: str | None = None) -> PatternMistake:
     shown = f"the function `{name}`" if name is not None else f"`{node.sql()}`"
     near = nearest(name, set(FUNCTIONS)) if name is not None else None
     return PatternMistake(
         f"{shown} cannot be asked across several rows in DEFINE",
         code="not_in_define",
         place=place,
-        hint=near or "what looks at one row alone may be any SQL: here a row's value stands beside another row's",
+        hint=near
+        or "what looks at one row alone may be any SQL: here a row's value stands beside another row's",
     )

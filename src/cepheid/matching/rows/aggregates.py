@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -147,8 +146,7 @@ def _by_python(name: str, values: pa.Array, begin: Any, end: Any, distinct: bool
 def _mean(values: Sequence[Any]) -> Any:
     if not values:
         return None
-    total = sum(values[1:], values[0])
-    return total / len(values) if isinstance(total, Decimal) else float(total) / len(values)
+    return float(sum(values[1:], values[0])) / len(values)
 
 
 def _spread(
@@ -173,8 +171,8 @@ PYTHON: dict[str, Callable[[Sequence[Any]], Any]] = {
 }
 
 
-def result_type(name: str, kind: pa.DataType) -> pa.DataType | None:
-    """What an aggregate over values of a type gives; None: Arrow finds out."""
+def result_type(name: str, kind: pa.DataType) -> pa.DataType:
+    """What an aggregate over values of a type gives."""
     if name == "count":
         return pa.int64()
     if name in ("stddev_samp", "stddev_pop", "var_samp", "var_pop", "median"):
@@ -193,7 +191,7 @@ def result_type(name: str, kind: pa.DataType) -> pa.DataType | None:
             if not pa.types.is_decimal(kind)
             else _wide(kind)
         )
-    return None if pa.types.is_decimal(kind) else pa.float64()
+    return pa.float64()
 
 
 def _wide(kind: pa.DataType) -> pa.DataType:

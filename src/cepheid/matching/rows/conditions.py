@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,7 @@ from cepheid.matching.rows.by_path import Watcher, Way
 from cepheid.matching.rows.trackers import Tracker, tracker_of
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr
-from cepheid.pattern.row_terms import At, RowTerm, looks_back
-
-
-@dataclass(frozen=True)
-class Condition:
-    """An expression over terms; each term is a field of it, by name."""
-
-    expr: Expr
-    terms: Mapping[str, RowTerm]
-
-    def looks_back(self, variable: str) -> bool:
-        return any(looks_back(term, variable) for term in self.terms.values())
+from cepheid.pattern.row_terms import At, Condition, RowTerm
 
 
 def local_answers(asked: Condition, table: pa.Table, offsets: Any) -> Any:

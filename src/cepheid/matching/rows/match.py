@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from cepheid.matching.rows.by_bits import MOST_MARKS, MOST_VARIABLES, match_bits
 from cepheid.matching.rows.by_path import MOST_STEPS, match_paths
-from cepheid.matching.rows.conditions import Condition, PathConditions, local_answers
+from cepheid.matching.rows.conditions import PathConditions, local_answers
 from cepheid.matching.rows.found import Matches, Skipping
 from cepheid.matching.rows.program import RowProgram
+from cepheid.pattern.row_terms import Condition
 
 
 def match_rows(
