@@ -5,7 +5,7 @@ Names are as SQL takes them: without quotes in upper case, with quotes as they a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from cepheid.errors import Place
@@ -24,6 +24,7 @@ class SqlText:
 class Name:
     name: str
     place: Place
+    written: str = field(default="", compare=False)  # as it stands there, without its quotes
 
 
 class Rows(Enum):
@@ -86,8 +87,23 @@ class Clause:
     measures: tuple[Measure, ...] = ()
     rows: Rows = Rows.ONE
     skip: Skip = Skip()
-    within: int | None = (
-        None  # microseconds between the first row of a match and its last, by the first of ORDER BY
-    )
+    within: int | None = None  # microseconds, by the first of ORDER BY, from a match's first row to its last
     subsets: tuple[Subset, ...] = ()
     define: tuple[Definition, ...] = ()
+
+
+class Search(Enum):
+    """Where a window's match may begin."""
+
+    INITIAL = "initial"  # at the current row only
+    SEEK = "seek"  # at the first row of the frame from which there is one
+
+
+@dataclass(frozen=True)
+class WindowClause:
+    """What stands between the parentheses of a window with a row pattern."""
+
+    clause: Clause
+    frame: SqlText | None = None  # `ROWS BETWEEN ..` with all that belongs to it
+    search: Search = Search.INITIAL
+    base: Name | None = None  # another window that this one refines

@@ -1,0 +1,175 @@
+"""Lists of values between commas, as the sections of a clause have them. The values themselves stay text."""
+
+from __future__ import annotations
+
+from cepheid.errors import SyntaxMistake
+from cepheid.sql.clause import Definition, Measure, Name, OrderItem, SqlText, Subset
+from cepheid.sql.cursor import Cursor, can_be_name, read_name
+from cepheid.sql.heads import ends_value, head_after_value, misspelt_head
+from cepheid.sql.source import CLOSING
+
+
+def read_items(cursor: Cursor, section: str) -> list[Cursor]:
+    """The items up to the next section, each with a cursor of its own; none is empty."""
+    found = []
+    while True:
+        start = cursor.at
+        _over_item(cursor, section)
+        if cursor.at == start:
+            raise _empty(cursor, section, first=not found)
+        found.append(Cursor(cursor.source, start, cursor.at))
+        if not cursor.here.is_sign(","):
+            return found
+        cursor.take()
+
+
+def read_values(cursor: Cursor, section: str) -> tuple[SqlText, ...]:
+    return tuple(item.rest() for item in read_items(cursor, section))
+
+
+def read_order(cursor: Cursor) -> tuple[OrderItem, ...]:
+    return tuple(_order_item(item) for item in read_items(cursor, "ORDER BY"))
+
+
+def read_measures(cursor: Cursor) -> tuple[Measure, ...]:
+    return tuple(_measure(item) for item in read_items(cursor, "MEASURES"))
+
+
+def read_subsets(cursor: Cursor) -> tuple[Subset, ...]:
+    return tuple(_subset(item) for item in read_items(cursor, "SUBSET"))
+
+
+def read_definitions(cursor: Cursor) -> tuple[Definition, ...]:
+    return tuple(_definition(item) for item in read_items(cursor, "DEFINE"))
+
+
+def _over_item(cursor: Cursor, section: str) -> None:
+    """To the next comma or the next section, outside of all brackets and of CASE .. END."""
+    start, cases = cursor.at, 0
+    while not cursor.done:
+        token = cursor.here
+        if token.is_sign(*CLOSING):
+            cursor.take_group()
+            continue
+        if cursor.at > start and not cases:
+            if token.is_sign(",") or head_after_value(cursor) is not None:
+                return
+            _check_spelling(cursor, section)
+        elif token.is_sign(","):
+            return
+        if not cursor.before.is_sign("."):
+            cases = max(0, cases + (token.word == "CASE") - (token.word == "END"))
+        cursor.take()
+
+
+def _check_spelling(cursor: Cursor, section: str) -> None:
+    """Two values side by side, the second almost the beginning of a section: a slip of the fingers."""
+    meant = misspelt_head(cursor.here) if ends_value(cursor.before) else None
+    if meant and ends_value(cursor.here) and not cursor.peek(1).is_sign(",", ".", ""):
+        raise cursor.source.syntax(
+            "unknown_section",
+            f"after {section} {cursor.shown()} cannot stand here",
+            cursor.place,
+            f"did you mean `{meant}`?",
+        )
+
+
+def _empty(cursor: Cursor, section: str, first: bool) -> SyntaxMistake:
+    if first:
+        return cursor.source.syntax(
+            "empty_section",
+            f"after {section} nothing follows",
+            cursor.source.place_of(cursor.before),
+            f"write {_EXAMPLES[section]}, or leave {section} out",
+        )
+    return cursor.source.syntax(
+        "extra_comma",
+        f"in {section} nothing follows this comma",
+        cursor.source.place_of(cursor.before),
+        "leave the comma out",
+    )
+
+
+_EXAMPLES = {
+    "PARTITION BY": "`PARTITION BY user`",
+    "ORDER BY": "`ORDER BY time`",
+    "MEASURES": "`MEASURES LAST(A.time) AS finish`",
+    "SUBSET": "`SUBSET U = (A, B)`",
+    "DEFINE": "`DEFINE A AS price > 10`",
+}
+
+
+def _order_item(item: Cursor) -> OrderItem:
+    nulls_first, descending = None, False
+    if item.left > 2 and item.last(2).word == "NULLS" and item.last().word in ("FIRST", "LAST"):
+        nulls_first = item.last().word == "FIRST"
+        item.stop -= 2
+    if item.left > 1 and item.last().word in ("ASC", "DESC"):
+        descending = item.last().word == "DESC"
+        item.stop -= 1
+    return OrderItem(item.rest(), descending, nulls_first)
+
+
+def _measure(item: Cursor) -> Measure:
+    if item.left < 3 or item.last(2).word != "AS" or not can_be_name(item.last()):
+        raise item.source.syntax(
+            "measure_without_name",
+            "this measure has no name",
+            item.rest().place,
+            f"write `{_shortened(item.rest().text)} AS name`",
+        )
+    name = read_name(item.source, item.last())
+    item.stop -= 2
+    return Measure(item.rest(), name)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 40 else line[:40] + "..."
+
+
+def _definition(item: Cursor) -> Definition:
+    variable = _name(item, "DEFINE", "`DEFINE A AS price > 10`")
+    if not item.take_words("AS") or item.done:
+        item.at = min(item.at, item.stop)
+        what = "its condition" if item.before.word == "AS" else "AS"
+        raise item.source.syntax(
+            "bad_definition",
+            f"in DEFINE, {what} is missing after `{item.before.text}`",
+            item.source.place_of(item.before),
+            f"write `{variable.written} AS` and a condition",
+        )
+    return Definition(variable, item.rest())
+
+
+def _subset(item: Cursor) -> Subset:
+    form = "`SUBSET U = (A, B)`"
+    name = _name(item, "SUBSET", form)
+    if not item.take().is_sign("=") or not item.here.is_sign("("):
+        item.at -= 0 if item.before.is_sign("=") else 1
+        raise _expected(item, "SUBSET", "`(`" if item.before.is_sign("=") else "`=`", form)
+    start, stop = item.take_group()
+    if not item.done:
+        raise _expected(item, "SUBSET", "a comma or the next section", form)
+    return Subset(name, _members(Cursor(item.source, start, stop), form))
+
+
+def _members(inner: Cursor, form: str) -> tuple[Name, ...]:
+    found = [_name(inner, "SUBSET", form)]
+    while not inner.done:
+        if not inner.here.is_sign(","):
+            raise _expected(inner, "SUBSET", "a comma", form)
+        inner.take()
+        found.append(_name(inner, "SUBSET", form))
+    return tuple(found)
+
+
+def _name(cursor: Cursor, section: str, form: str) -> Name:
+    if not can_be_name(cursor.here):
+        raise _expected(cursor, section, "the name of a variable", form)
+    return read_name(cursor.source, cursor.take())
+
+
+def _expected(cursor: Cursor, section: str, what: str, form: str) -> SyntaxMistake:
+    message = f"in {section}, {what} is expected instead of {cursor.shown()}"
+    return cursor.source.syntax("syntax", message, cursor.place, f"write for example {form}")

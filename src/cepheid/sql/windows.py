@@ -1,0 +1,107 @@
+"""Row patterns in windows: `WINDOW w AS (... PATTERN (...) DEFINE ...)` and `m OVER (... PATTERN (...) ...)`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheid.sql.clause import Name, WindowClause
+from cepheid.sql.cursor import Cursor, can_be_name, read_name
+from cepheid.sql.heads import Section, head_after_value
+from cepheid.sql.scan import SPARK, Dialect
+from cepheid.sql.sections import read_window
+from cepheid.sql.source import CLOSING, Span, SqlSource
+
+
+@dataclass(frozen=True)
+class WindowUse:
+    """`m OVER w` or `m OVER (...)`: a measure of the window, as a value."""
+
+    measure: Name
+    span: Span
+
+
+@dataclass(frozen=True)
+class FoundWindow:
+    span: Span  # `w AS (...)`, or the parentheses behind OVER
+    inside: Span
+    name: Name | None
+    uses: tuple[WindowUse, ...]
+    parts: WindowClause
+
+
+def find_windows(text: str, source: str = "query", dialect: Dialect = SPARK) -> list[FoundWindow]:
+    """All windows of a statement that have a row pattern, in the order of their ends."""
+    return windows_of(SqlSource(text, source, dialect))
+
+
+def windows_of(source: SqlSource) -> list[FoundWindow]:
+    lower = source.text.lower()
+    if "pattern" not in lower or not ("over" in lower or "window" in lower):
+        return []
+    opened = [i for i, token in enumerate(source.tokens) if token.is_sign("(") and i > 0]
+    found = [_window(source, i) for i in opened if _is_window(source, i) and _has_pattern(source, i)]
+    return sorted(found, key=lambda w: w.span.end)
+
+
+def _is_window(source: SqlSource, i: int) -> bool:
+    return source.tokens[i - 1].word == "OVER" or _is_named(source, i)
+
+
+def _is_named(source: SqlSource, i: int) -> bool:
+    """Is this the parenthesis of `WINDOW w AS (`, or of a further one behind a comma?"""
+    tokens = source.tokens
+    while i >= 3 and tokens[i - 1].word == "AS" and can_be_name(tokens[i - 2]):
+        if tokens[i - 3].word == "WINDOW":
+            return True
+        if not (tokens[i - 3].is_sign(",") and tokens[i - 4].is_sign(")")):
+            return False
+        i = source.partners[i - 4]
+    return False
+
+
+def _has_pattern(source: SqlSource, i: int) -> bool:
+    cursor = Cursor(source, i + 1, source.partners[i])
+    while not cursor.done:
+        if cursor.here.is_sign(*CLOSING):
+            cursor.take_group()
+            continue
+        if head_after_value(cursor) in (Section.PATTERN, Section.SEARCH) and cursor.at > cursor.first:
+            return True
+        cursor.take()
+    return False
+
+
+def _window(source: SqlSource, i: int) -> FoundWindow:
+    tokens, close = source.tokens, source.partners[i]
+    inside = Span(tokens[i].end, tokens[close].start)
+    named = tokens[i - 1].word != "OVER"
+    name = read_name(source, tokens[i - 2]) if named else None
+    start = tokens[i - 2].start if named else tokens[i].start
+    uses = _uses(source, i, name) if name else _use(source, i - 1, tokens[close].end)
+    return FoundWindow(Span(start, tokens[close].end), inside, name, uses, read_window(source, inside))
+
+
+def _use(source: SqlSource, over: int, end: int) -> tuple[WindowUse, ...]:
+    """The measure in front of OVER; none if a function stands there."""
+    before = source.tokens[over - 1]
+    if over == 0 or not can_be_name(before):
+        return ()
+    return (WindowUse(read_name(source, before), Span(before.start, end)),)
+
+
+def _uses(source: SqlSource, at: int, name: Name) -> tuple[WindowUse, ...]:
+    """`m OVER w` anywhere in the query that the window belongs to."""
+    tokens = source.tokens
+    start, stop = _query_around(source, at)
+    found: list[WindowUse] = []
+    for i in range(start, stop - 1):
+        after = tokens[i + 1]
+        if tokens[i].word == "OVER" and can_be_name(after) and read_name(source, after).name == name.name:
+            found += _use(source, i, after.end)
+    return tuple(found)
+
+
+def _query_around(source: SqlSource, at: int) -> tuple[int, int]:
+    around = [(i, j) for i, j in source.partners.items() if i < at < j]
+    start, stop = max(around, default=(-1, len(source.tokens)))
+    return start + 1, stop
