@@ -36,7 +36,7 @@ def understood(clause: Clause, dialect: str) -> RowQuery:
     subsets = {name: frozenset({name}) for name in variables_of(clause.pattern)}
     subsets |= {s.name.name: frozenset(m.name for m in s.members) for s in clause.subsets}
     measured = Terms(dialect, subsets)
-    measures = tuple((m.name.name, measured.measure(m.value)) for m in clause.measures)
+    measures = tuple((m.name.written, measured.measure(m.value)) for m in clause.measures)
     terms = {name: term for term, name in measured.names.items()}
     asked = Terms(dialect, subsets, measured.columns)  # one table of columns for both
     conditions = {d.variable.name: asked.condition(d.condition, d.variable.name) for d in clause.define}

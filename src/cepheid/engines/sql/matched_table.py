@@ -15,11 +15,10 @@ from cepheid.matching.rows.match import match_rows
 from cepheid.matching.rows.program import RowProgram, compile_rows
 from cepheid.matching.rows.terms import MatchedRows, Points
 from cepheid.pattern.row_terms import At, MatchNumber, Over, RowTerm
+from cepheid.sql.asking import ARRIVAL, KEY, ORDER, UNMATCHED
 from cepheid.sql.clause import AfterMatch, Rows
 from cepheid.sql.row_query import RowQuery
 
-KEY, ORDER = "__k", "__o"  # columns of PARTITION BY, and the first of ORDER BY if time is bounded
-UNMATCHED = "__unmatched"
 _MODES = {
     AfterMatch.PAST_LAST_ROW: PAST_LAST,
     AfterMatch.TO_NEXT_ROW: TO_NEXT,
@@ -45,7 +44,9 @@ class RowMatching:
         )
         rows = MatchedRows(self.program, table, offsets, found)
         points, shown = self._points(rows, found)
-        kept = table.drop_columns([n for n in table.column_names if n in self.query.columns or n == ORDER + "0"])
+        kept = table.drop_columns(
+            [n for n in table.column_names if n in self.query.columns or n in (ORDER, ARRIVAL)]
+        )
         columns = {name: kept[name].take(pa.array(shown)) for name in kept.column_names}
         columns |= {name: rows.value(term, points) for name, term in self.query.terms.items()}
         answer = pa.table(columns)
@@ -114,7 +115,7 @@ def _same(one: pa.Array, other: pa.Array) -> Any:
 
 def times_of(table: pa.Table) -> Any:
     """Microseconds of the first column of ORDER BY."""
-    column = table[ORDER + "0"].combine_chunks()
+    column = table[ORDER].combine_chunks()
     kind = column.type
     if pa.types.is_timestamp(kind):
         column = pc.cast(column, pa.timestamp("us", kind.tz))

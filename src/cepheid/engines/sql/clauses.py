@@ -1,0 +1,47 @@
+"""A statement with its clauses replaced, one after the other, by tables of what they find."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from cepheid.sql.checks import check_clause
+from cepheid.sql.common_tables import common_tables_before, with_tables
+from cepheid.sql.row_query import RowQuery, understood
+from cepheid.sql.scan import Dialect
+from cepheid.sql.sections import read_clause
+from cepheid.sql.source import SqlSource
+from cepheid.sql.statement import clauses_of
+
+
+class Database(Protocol):
+    """What runs the SQL around the clauses."""
+
+    dialect: str  # by the name sqlglot has for it
+    letters: Dialect
+
+    def matched(self, query: RowQuery, table: str, before: str) -> str:
+        """Match the rows of a table, given as SQL with what WITH says before it. The answer is the name of a table."""
+
+
+def without_clauses(text: str, database: Database) -> str:
+    """The statement for the database alone. All clauses are read before the first is run."""
+    source = SqlSource(text, dialect=database.letters)
+    queries = []
+    for clause in clauses_of(source):
+        read = read_clause(source, clause.inside)
+        check_clause(read, database.letters)
+        queries.append(understood(read, database.dialect))
+    for query in queries:
+        source = _next_replaced(source, query, database)
+    return source.text
+
+
+def _next_replaced(source: SqlSource, query: RowQuery, database: Database) -> SqlSource:
+    """The first clause is always the next: inner ones come before those around them."""
+    clause, text = clauses_of(source)[0], source.text
+    end = clause.table.alias.span.end if clause.table.alias else clause.table.span.end
+    tables = common_tables_before(source, clause.span.start)
+    table = database.matched(query, text[clause.table.span.start : end], with_tables(tables, ""))
+    alias = text[clause.alias.span.start : clause.alias.span.end] if clause.alias else ""
+    changed = text[: clause.span.start] + f"{table} {alias}".strip() + text[clause.span.end :]
+    return SqlSource(changed, source.name, source.dialect)

@@ -1,0 +1,28 @@
+"""`cepheid.sql`: a statement with MATCH_RECOGNIZE over data frames, or over the tables of a Spark session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def sql(text: str, *, spark: Any = None, **frames: Any) -> Any:
+    """Run a SQL statement in which tables may have MATCH_RECOGNIZE clauses.
+
+    With `spark` its tables and views are read, and the answer is a DataFrame. Without it tables are given by name, as
+    pandas, polars or Arrow, and the answer is an Arrow table.
+
+    >>> import pyarrow as pa
+    >>> ticks = pa.table({"day": [1, 2, 3, 4], "price": [10, 8, 7, 9]})
+    >>> query = '''
+    ...     SELECT * FROM ticks MATCH_RECOGNIZE (
+    ...         ORDER BY day
+    ...         MEASURES FIRST(DOWN.price) AS top, LAST(DOWN.price) AS bottom
+    ...         PATTERN (DOWN+ UP)
+    ...         DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price))
+    ... '''
+    >>> sql(query, ticks=ticks).to_pylist()
+    [{'top': 8, 'bottom': 7}]
+    """
+    from cepheid.engines.sql.on_duckdb import run_locally
+
+    return run_locally(text, frames)
