@@ -10,7 +10,7 @@ from sqlglot import exp
 from cepheid.sql.clause import OrderItem, Rows
 from cepheid.sql.row_query import RowQuery
 
-KEY, ORDER, ARRIVAL, UNMATCHED = "__k", "__o", "__s", "__unmatched"
+KEY, ORDER, ARRIVAL, MATCH, UNMATCHED = "__k", "__o", "__s", "__match", "__unmatched"
 Quoted = Callable[[str], str]
 
 

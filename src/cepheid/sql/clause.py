@@ -24,13 +24,6 @@ class SqlText:
 class Name:
     name: str
     place: Place
-
-    @property
-    def written(self) -> str:
-        """As it stands in the statement, without quotes: names of what comes out keep their letters."""
-        line = self.place.text.split("\n")[self.place.line - 1]
-        text = line[self.place.column - 1 : self.place.end_column - 1]
-        return text if text.upper() == self.name else self.name
     written: str = field(default="", compare=False)  # as it stands there, without its quotes
 
 

@@ -23,6 +23,10 @@ def sql(text: str, *, spark: Any = None, **frames: Any) -> Any:
     >>> sql(query, ticks=ticks).to_pylist()
     [{'top': 8, 'bottom': 7}]
     """
+    if spark is not None:
+        from cepheid.engines.spark.row_patterns import run_on_spark
+
+        return run_on_spark(text, spark)
     from cepheid.engines.sql.on_duckdb import run_locally
 
     return run_locally(text, frames)

@@ -15,7 +15,7 @@ from cepheid.matching.rows.match import match_rows
 from cepheid.matching.rows.program import RowProgram, compile_rows
 from cepheid.matching.rows.terms import MatchedRows, Points
 from cepheid.pattern.row_terms import At, MatchNumber, Over, RowTerm
-from cepheid.sql.asking import ARRIVAL, KEY, ORDER, UNMATCHED
+from cepheid.sql.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED
 from cepheid.sql.clause import AfterMatch, Rows
 from cepheid.sql.row_query import RowQuery
 
@@ -49,6 +49,7 @@ class RowMatching:
         )
         columns = {name: kept[name].take(pa.array(shown)) for name in kept.column_names}
         columns |= {name: rows.value(term, points) for name, term in self.query.terms.items()}
+        columns[MATCH] = pa.array(points.matches)  # a table without columns has no rows
         answer = pa.table(columns)
         if self.query.rows is Rows.ALL_WITH_UNMATCHED:
             return self._with_unmatched(answer, shown, rows, found, kept)
@@ -82,6 +83,7 @@ class RowMatching:
         nothing = {name: pa.nulls(others.num_rows, answer[name].type) for name in self.query.terms}
         columns = {name: [answer[name], others[name]] for name in kept.column_names}
         columns |= {name: [answer[name], nothing[name]] for name in self.query.terms}
+        columns[MATCH] = [answer[MATCH], pa.nulls(others.num_rows, pa.int64())]
         joined = pa.table({name: _joined(parts) for name, parts in columns.items()})
         unmatched = np.concatenate([np.zeros(answer.num_rows, np.bool_), np.ones(others.num_rows, np.bool_)])
         joined = joined.append_column(UNMATCHED, pa.array(unmatched))

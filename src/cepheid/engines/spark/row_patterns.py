@@ -1,0 +1,127 @@
+"""MATCH_RECOGNIZE on Spark: rows are shuffled by partition and sorted by Spark, then matched in its tasks."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from cepheid.engines.sql.clauses import without_clauses
+from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
+from cepheid.sql.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, shown, wanted
+from cepheid.sql.clause import Rows
+from cepheid.sql.row_query import RowQuery
+from cepheid.sql.scan import SPARK
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+_ROWS = 1 << 17  # that are matched at a time, if they are whole partitions
+
+
+def run_on_spark(text: str, spark: SparkSession) -> DataFrame:
+    return spark.sql(without_clauses(text, _Spark(spark)))
+
+
+class _Spark:
+    dialect = "spark"
+    letters = SPARK
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def matched(self, query: RowQuery, table: str, before: str) -> str:
+        rows = self.spark.sql(f"{before}SELECT {', '.join(_asked(query))} FROM {table}")
+        given = [c for c in rows.columns if not _is_ours(c, query)]
+        in_order = _in_order(rows, query)
+        schema = _out(in_order, query)
+        found = in_order.mapInArrow(_matching(query, schema), _spark_schema(schema))
+        name = f"__cepheid_{secrets.token_hex(8)}"
+        found.selectExpr(*shown(query, given, self.dialect, _quoted)).createOrReplaceTempView(name)
+        return name
+
+
+def _asked(query: RowQuery) -> list[str]:
+    order = [f"({item.value.text}) AS {ORDER}{i}" for i, item in enumerate(query.order_by)]
+    return [*wanted(query), *order, f"monotonically_increasing_id() AS {ARRIVAL}"]
+
+
+def _in_order(rows: DataFrame, query: RowQuery) -> DataFrame:
+    """The rows of a partition together, in their order; of equal ones as they came."""
+    from pyspark.sql import functions as F
+
+    keys = [F.col(f"{KEY}{i}") for i in range(len(query.partition_by))]
+    together = rows.repartition(*keys) if keys else rows.repartition(1)
+    order = [_direction(F.col(f"{ORDER}{i}"), query, i) for i in range(len(query.order_by))]
+    in_order = together.sortWithinPartitions(*keys, *order, F.col(ARRIVAL))
+    if query.within is not None:
+        in_order = in_order.withColumnRenamed(f"{ORDER}0", ORDER)
+    return in_order.drop(ARRIVAL, *(f"{ORDER}{i}" for i in range(len(query.order_by))))
+
+
+def _direction(column: Column, query: RowQuery, i: int) -> Column:
+    item = query.order_by[i]
+    first = not item.descending if item.nulls_first is None else item.nulls_first
+    if item.descending:
+        return column.desc_nulls_first() if first else column.desc_nulls_last()
+    return column.asc_nulls_first() if first else column.asc_nulls_last()
+
+
+def _is_ours(name: str, query: RowQuery) -> bool:
+    return name in query.columns or name == ARRIVAL or name.startswith((KEY, ORDER))
+
+
+def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:
+    """The columns of `RowMatching.matched`, of the types that Spark has for them."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    kinds = {f.name: to_arrow_type(f.dataType, timezone="UTC") for f in rows.schema.fields}
+    fields = [(n, kind) for n, kind in kinds.items() if n not in query.columns and n != ORDER]
+    fields += [(name, term_type(term, kinds)) for name, term in query.terms.items()]
+    fields.append((MATCH, pa.int64()))
+    if query.rows is Rows.ALL_WITH_UNMATCHED:
+        fields.append((UNMATCHED, pa.bool_()))
+    return pa.schema(fields)
+
+
+def _spark_schema(schema: pa.Schema) -> Any:
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema)
+
+
+def _matching(
+    query: RowQuery, schema: pa.Schema
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        matching = RowMatching(query)
+        for table in whole_partitions(batches, len(query.partition_by)):
+            yield from matching.matched(table).cast(schema).combine_chunks().to_batches()
+
+    return run
+
+
+def whole_partitions(batches: Iterator[pa.RecordBatch], keys: int) -> Iterator[pa.Table]:
+    """Rows in order, cut only where a partition ends. One that does not end is looked at again when it has doubled."""
+    waiting: list[pa.RecordBatch] = []
+    count, enough = 0, _ROWS
+    for batch in batches:
+        waiting.append(batch)
+        count += batch.num_rows
+        if count < enough:
+            continue
+        table = pa.Table.from_batches(waiting)
+        last = int(partition_offsets(table, keys)[-2])
+        if last:
+            yield table.slice(0, last)
+        waiting = table.slice(last).to_batches()
+        count = table.num_rows - last
+        enough = max(_ROWS, 2 * count)
+    if count:
+        yield pa.Table.from_batches(waiting)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
