@@ -56,7 +56,8 @@ _FIRST = sorted({words[0] for words in _WORDS} - {"ONE", "ALL", "ROWS", "RANGE",
 
 # After these words an expression goes on.
 _GOES_ON = frozenset(
-    "AND OR NOT IN IS LIKE ILIKE RLIKE REGEXP BETWEEN ESCAPE CASE WHEN THEN ELSE AS DISTINCT BY DIV COLLATE".split()
+    """AND OR NOT IN IS LIKE ILIKE RLIKE REGEXP BETWEEN ESCAPE CASE WHEN THEN ELSE AS DISTINCT BY DIV
+    COLLATE""".split()  # noqa: SIM905
 )
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from cepheid.errors import SyntaxMistake
 from cepheid.sql.clause import Definition, Measure, Name, OrderItem, SqlText, Subset
 from cepheid.sql.cursor import Cursor, can_be_name, read_name
-from cepheid.sql.heads import ends_value, head_after_value, misspelt_head
+from cepheid.sql.heads import ends_value, head, head_after_value, misspelt_head
+from cepheid.sql.scan import Token
 from cepheid.sql.source import CLOSING
 
 
 def read_items(cursor: Cursor, section: str) -> list[Cursor]:
     """The items up to the next section, each with a cursor of its own; none is empty."""
-    found = []
+    found: list[Cursor] = []
     while True:
         start = cursor.at
         _over_item(cursor, section)
@@ -45,27 +46,40 @@ def read_definitions(cursor: Cursor) -> tuple[Definition, ...]:
 
 def _over_item(cursor: Cursor, section: str) -> None:
     """To the next comma or the next section, outside of all brackets and of CASE .. END."""
-    start, cases = cursor.at, 0
+    start, cases = cursor.at, list[Token]()
     while not cursor.done:
-        token = cursor.here
-        if token.is_sign(*CLOSING):
+        if cursor.here.is_sign(*CLOSING):
             cursor.take_group()
             continue
-        if cursor.at > start and not cases:
-            if token.is_sign(",") or head_after_value(cursor) is not None:
+        if not cases:
+            if cursor.here.is_sign(","):
                 return
-            _check_spelling(cursor, section)
-        elif token.is_sign(","):
-            return
-        if not cursor.before.is_sign("."):
-            cases = max(0, cases + (token.word == "CASE") - (token.word == "END"))
+            if cursor.at > start:
+                if head_after_value(cursor) is not None:
+                    return
+                _check_spelling(cursor, section)
+        _count_case(cursor, cases)
         cursor.take()
+    if cases:
+        raise cursor.source.syntax(
+            "unclosed_case", "this CASE does not end", cursor.source.place_of(cases[-1]), "close it with END"
+        )
+
+
+def _count_case(cursor: Cursor, cases: list[Token]) -> None:
+    if cursor.before.is_sign("."):
+        return  # a column of that name
+    if cursor.here.word == "CASE":
+        cases.append(cursor.here)
+    elif cursor.here.word == "END" and cases:
+        cases.pop()
 
 
 def _check_spelling(cursor: Cursor, section: str) -> None:
     """Two values side by side, the second almost the beginning of a section: a slip of the fingers."""
-    meant = misspelt_head(cursor.here) if ends_value(cursor.before) else None
-    if meant and ends_value(cursor.here) and not cursor.peek(1).is_sign(",", ".", ""):
+    side_by_side = ends_value(cursor.before) and cursor.before.word not in ("FINAL", "RUNNING")
+    meant = misspelt_head(cursor.here) if side_by_side else None
+    if meant and ends_value(cursor.here) and not cursor.peek(1).is_sign(",", "."):
         raise cursor.source.syntax(
             "unknown_section",
             f"after {section} {cursor.shown()} cannot stand here",
@@ -111,7 +125,10 @@ def _order_item(item: Cursor) -> OrderItem:
 
 
 def _measure(item: Cursor) -> Measure:
+    _only_one(item, item.left - 2)
     if item.left < 3 or item.last(2).word != "AS" or not can_be_name(item.last()):
+        if head(item) and item.source.tokens[item.at - 1].is_sign(","):
+            raise _empty(Cursor(item.source, item.at - 1, item.stop), "MEASURES", first=False)
         raise item.source.syntax(
             "measure_without_name",
             "this measure has no name",
@@ -139,7 +156,25 @@ def _definition(item: Cursor) -> Definition:
             item.source.place_of(item.before),
             f"write `{variable.written} AS` and a condition",
         )
+    _only_one(item, item.left)
     return Definition(variable, item.rest())
+
+
+def _only_one(item: Cursor, length: int) -> None:
+    """A second AS outside of all brackets: between two items the comma was forgotten."""
+    look = Cursor(item.source, item.at, item.at + length)
+    while not look.done:
+        if look.here.is_sign(*CLOSING):
+            look.take_group()
+            continue
+        if look.take().word == "AS" and look.at - look.first > 1 and not look.peek(-2).is_sign("."):
+            named = look.peek(-2)
+            raise item.source.syntax(
+                "missing_comma",
+                f"before `{named.text} AS` a comma is missing",
+                item.source.place_of(named),
+                "write a comma between the items",
+            )
 
 
 def _subset(item: Cursor) -> Subset:

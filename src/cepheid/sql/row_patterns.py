@@ -43,6 +43,7 @@ _SIGNS = {
     "{-": "LEXCL",
     "-}": "REXCL",
 }
+_DIGITS = 9  # of a bound: more are refused before they are counted with
 _NO_VARIABLES = ("AND", "OR", "NOT")
 
 
@@ -68,7 +69,7 @@ def _read(cursor: Cursor) -> RowNode:
     _ = source.partners  # brackets that do not fit are said before anything else
     check_depth(cursor)
     try:
-        tree: Tree[Token] = _parser().parse(cursor)  # type: ignore[arg-type]
+        tree: Tree[Token] = _parser().parse(cursor)
     except UnexpectedToken as problem:
         at = next(
             (i for i in range(cursor.at, cursor.stop) if source.tokens[i].start == problem.token.start_pos),
@@ -177,7 +178,7 @@ class _Builder:
     def _bounds(self, how: Any, place: Place) -> tuple[int, int | None]:
         if how.data in _BOUNDS:
             return _BOUNDS[how.data]
-        numbers = [None if n is None else int(n) for n in how.children if n is None or n.type == "INT"]
+        numbers = [self._number(n) for n in how.children if n is None or n.type == "INT"]
         if how.data == "exactly":
             least = most = numbers[0]
         else:
@@ -185,12 +186,21 @@ class _Builder:
         self._check_bounds(least or 0, most, place)
         return least or 0, most
 
+    def _number(self, token: Token | None) -> int | None:
+        if token is not None and len(token) > _DIGITS:
+            place = self._source.place(token.start_pos or 0, token.end_pos or 0)
+            raise self._source.mistake("pattern_too_big", "this bound is too high", place)
+        return None if token is None else int(token)
+
     def _check_bounds(self, least: int, most: int | None, place: Place) -> None:
         if most is None:
             return
         if most == 0:
             raise self._source.syntax(
-                "bad_bounds", "the upper bound must be at least 1", place, "leave that part of the pattern out"
+                "bad_bounds",
+                "the upper bound must be at least 1",
+                place,
+                "leave that part of the pattern out",
             )
         if most < least:
             raise self._source.syntax(

@@ -131,9 +131,7 @@ def _not_here(cursor: Cursor, section: Section) -> SyntaxMistake:
         what, hint = "only in MATCH_RECOGNIZE", "a window gives its value for every row"
     else:
         what, hint = "only in a window", "leave it out"
-    return cursor.source.syntax(
-        "section_not_here", f"{section.value} may stand {what}", cursor.place, hint
-    )
+    return cursor.source.syntax("section_not_here", f"{section.value} may stand {what}", cursor.place, hint)
 
 
 def _twice(cursor: Cursor, section: Section) -> SyntaxMistake:

@@ -119,7 +119,6 @@ def _no_table(source: SqlSource, at: int) -> SyntaxMistake:
     )
 
 
-
 def _two_clauses(source: SqlSource, after: Cursor) -> SyntaxMistake:
     return source.syntax(
         "two_clauses",

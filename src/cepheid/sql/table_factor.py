@@ -17,9 +17,9 @@ NO_ALIAS = frozenset(
     """ALL AND ANTI AS ASOF BY CASE CLUSTER CROSS DISTRIBUTE ELSE END EXCEPT FETCH FROM FULL GROUP HAVING IN INNER
     INSERT INTERSECT INTO IS JOIN LATERAL LEFT LIKE LIMIT MATCH_RECOGNIZE MINUS NATURAL NOT OFFSET ON OR ORDER OUTER
     PIVOT QUALIFY RIGHT SELECT SEMI SET SORT TABLESAMPLE THEN UNION UNPIVOT USING VALUES WHEN WHERE WINDOW
-    WITH""".split()
+    WITH""".split()  # noqa: SIM905
 )
-_INSIDE_TABLE = {"AS", "TABLESAMPLE", "VALUES", "BY", "SET"}  # `t VERSION AS OF 3`, `FOR SYSTEM_TIME AS OF ..`
+_INSIDE_TABLE = {"AS", "TABLESAMPLE", "VALUES"}  # `t VERSION AS OF 3`, `FOR SYSTEM_TIME AS OF ..`
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _alias_start(source: SqlSource, start: int, at: int) -> int:
     before = tokens[name - 1]
     if before.word == "AS":
         return name - 1
-    if before.word in ("LATERAL", "TABLE", "VALUES", *_INSIDE_TABLE):
+    if before.word in ("LATERAL", "TABLE", "OF", *_INSIDE_TABLE):
         return at
     ends_table = before.is_sign(")") or before.kind in (Kind.WORD, Kind.NAME, Kind.STRING, Kind.NUMBER)
     return name if ends_table else at
