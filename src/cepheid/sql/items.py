@@ -128,7 +128,9 @@ def _measure(item: Cursor) -> Measure:
     _only_one(item, item.left - 2)
     if item.left < 3 or item.last(2).word != "AS" or not can_be_name(item.last()):
         if head(item) and item.source.tokens[item.at - 1].is_sign(","):
-            raise _empty(Cursor(item.source, item.at - 1, item.stop), "MEASURES", first=False)
+            comma = Cursor(item.source, item.at - 1, item.stop)
+            comma.take()
+            raise _empty(comma, "MEASURES", first=False)
         raise item.source.syntax(
             "measure_without_name",
             "this measure has no name",

@@ -19,7 +19,15 @@ NO_ALIAS = frozenset(
     PIVOT QUALIFY RIGHT SELECT SEMI SET SORT TABLESAMPLE THEN UNION UNPIVOT USING VALUES WHEN WHERE WINDOW
     WITH""".split()  # noqa: SIM905
 )
-_INSIDE_TABLE = {"AS", "TABLESAMPLE", "VALUES"}  # `t VERSION AS OF 3`, `FOR SYSTEM_TIME AS OF ..`
+_NO_END = {
+    "AS",
+    "OF",
+    "TABLE",
+    "LATERAL",
+    "TABLESAMPLE",
+    "VALUES",
+}  # behind them a table goes on, as in `t VERSION AS OF 3`
+_INSIDE_TABLE = {*_NO_END, "MATCH_RECOGNIZE"}  # the last as a table's own name
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ def _beginning(source: SqlSource, at: int) -> int | None:
             return None
         elif token.word in _BEFORE_TABLE and not after_dot:
             return i + 1 if token.word != "USING" or _begins_table(source, i + 1) else None
-        elif token.word in NO_ALIAS and token.word not in _INSIDE_TABLE and not after_dot:
+        elif token.word in NO_ALIAS - _INSIDE_TABLE and not after_dot:
             return None
         i -= 1
     return None
@@ -87,12 +95,12 @@ def _alias_start(source: SqlSource, start: int, at: int) -> int:
     tokens, name = source.tokens, at - 1
     if tokens[name].is_sign(")"):
         name = source.partners[name] - 1
-    if name <= start or not can_be_name(tokens[name]) or tokens[name].word in NO_ALIAS:
+    if name <= start or not can_be_name(tokens[name]):
         return at
     before = tokens[name - 1]
     if before.word == "AS":
         return name - 1
-    if before.word in ("LATERAL", "TABLE", "OF", *_INSIDE_TABLE):
+    if before.word in _NO_END or tokens[name].word in NO_ALIAS:
         return at
     ends_table = before.is_sign(")") or before.kind in (Kind.WORD, Kind.NAME, Kind.STRING, Kind.NUMBER)
     return name if ends_table else at
