@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cepheid.errors import CepheidError, PatternMistake
 from cepheid.sql.checks import pattern_size
@@ -222,6 +224,7 @@ def test_windows() -> None:
         "SELECT 'OVER (ROWS PATTERN (A))'",
         "WITH pattern AS (SELECT 1) SELECT * FROM pattern WINDOW w AS (ORDER BY x)",
         "WITH w AS (SELECT x pattern FROM t) SELECT sum(x) over w",
+        "SELECT patterns FROM t WHERE over > (1",
     ],
 )
 def test_no_row_pattern_in_the_window(text: str) -> None:
@@ -246,3 +249,46 @@ def test_mistakes_in_windows(inside: str, code: str, message: str) -> None:
         read_statement(f"SELECT m OVER ({inside}) FROM t")
     assert caught.value.code == code
     assert message in caught.value.message
+
+
+# Nonsense is a mistake with a place, never a crash.
+
+GOOD = """SELECT * FROM a.b AS t ( c , d ) MATCH_RECOGNIZE ( PARTITION BY x , y ORDER BY z DESC NULLS LAST
+    MEASURES CASE WHEN x THEN 1 END AS m , FINAL LAST ( A.x ) AS "n" ALL ROWS PER MATCH OMIT EMPTY MATCHES
+    AFTER MATCH SKIP TO LAST B PATTERN ( ^ A {- B {2,3} ? -} | PERMUTE ( A , B ) * $ | () )
+    WITHIN INTERVAL '5' MINUTE SUBSET U = ( A , B ) DEFINE A AS x > 1 , B AS f ( [ y ] , 'z' ) ) AS o ( e )
+    JOIN u USING ( v ) WINDOW w AS ( o ORDER BY q MEASURES 1 AS r ROWS BETWEEN CURRENT ROW AND 5 FOLLOWING SEEK
+    PATTERN ( A ) )"""
+WORDS = GOOD.split()
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    """The statement with some words left out, doubled or put elsewhere."""
+    words = list(WORDS)
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(words) - 1))
+        other = draw(
+            st.sampled_from([[], words[at : at + 1] * 2, [draw(st.sampled_from(WORDS))], ["'"], ["/*"]])
+        )
+        words[at : at + 1] = other
+    return " ".join(words[: draw(st.integers(0, len(words)))] if draw(st.booleans()) else words)
+
+
+def _mistake_in(text: str) -> CepheidError | None:
+    try:
+        read_statement(text)
+    except CepheidError as error:
+        return error
+    return None
+
+
+def test_the_statement_is_good() -> None:
+    assert _mistake_in(GOOD) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(damaged())
+def test_nonsense(text: str) -> None:
+    error = _mistake_in(text)
+    assert error is None or (error.place is not None and str(error))

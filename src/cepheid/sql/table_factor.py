@@ -19,14 +19,8 @@ NO_ALIAS = frozenset(
     PIVOT QUALIFY RIGHT SELECT SEMI SET SORT TABLESAMPLE THEN UNION UNPIVOT USING VALUES WHEN WHERE WINDOW
     WITH""".split()  # noqa: SIM905
 )
-_NO_END = {
-    "AS",
-    "OF",
-    "TABLE",
-    "LATERAL",
-    "TABLESAMPLE",
-    "VALUES",
-}  # behind them a table goes on, as in `t VERSION AS OF 3`
+# Behind these a table goes on, as in `t VERSION AS OF 3`.
+_NO_END = {"AS", "OF", "TABLE", "LATERAL", "TABLESAMPLE", "VALUES"}
 _INSIDE_TABLE = {*_NO_END, "MATCH_RECOGNIZE"}  # the last as a table's own name
 
 
@@ -66,10 +60,10 @@ def _beginning(source: SqlSource, at: int) -> int | None:
             i = source.partners[i]
         elif token.is_sign(",", "("):
             return _values_before(source, i) or i + 1
-        elif token.kind is Kind.SIGN and not token.is_sign("."):
+        elif token.kind is Kind.SIGN and not token.is_sign(".", "@"):
             return None
         elif token.word in _BEFORE_TABLE and not after_dot:
-            return i + 1 if token.word != "USING" or _begins_table(source, i + 1) else None
+            return i + 1 if _begins_table(source, i + 1) else None
         elif token.word in NO_ALIAS - _INSIDE_TABLE and not after_dot:
             return None
         i -= 1
@@ -85,9 +79,11 @@ def _values_before(source: SqlSource, comma: int) -> int | None:
 
 
 def _begins_table(source: SqlSource, at: int) -> bool:
-    """After USING: a table (in MERGE), and not the columns of a join."""
-    tokens = source.tokens
-    return not tokens[at].is_sign("(") or tokens[at + 1].word in _QUERY
+    """Not so after USING with the columns of a join, and in LATERAL VIEW."""
+    before, first, second = source.tokens[at - 1 : at + 2]
+    if before.word == "USING":
+        return not first.is_sign("(") or second.word in _QUERY
+    return not (before.word == "LATERAL" and first.word == "VIEW")
 
 
 def _alias_start(source: SqlSource, start: int, at: int) -> int:
@@ -102,7 +98,7 @@ def _alias_start(source: SqlSource, start: int, at: int) -> int:
         return name - 1
     if before.word in _NO_END or tokens[name].word in NO_ALIAS:
         return at
-    ends_table = before.is_sign(")") or before.kind in (Kind.WORD, Kind.NAME, Kind.STRING, Kind.NUMBER)
+    ends_table = before.is_sign(")", "}") or before.kind in (Kind.WORD, Kind.NAME, Kind.STRING, Kind.NUMBER)
     return name if ends_table else at
 
 
