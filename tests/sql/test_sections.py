@@ -180,10 +180,14 @@ def test_words_of_the_clause_may_be_columns() -> None:
 def test_values_that_look_like_sections() -> None:
     clause = read(
         "MEASURES percentile_cont(0.5) WITHIN GROUP (ORDER BY A.x) AS p, pattern(A.x) AS q "
-        "PATTERN (A) DEFINE A AS CASE WHEN x THEN 1 ELSE 2 END > 1"
+        "PATTERN (A B) DEFINE A AS CASE WHEN x THEN 1 ELSE 2 END > 1, "
+        "B AS rows BETWEEN 1 AND 2 AND range BETWEEN 3 AND 4"
     )
     assert [m.name.name for m in clause.measures] == ["P", "Q"]
-    assert texts(d.condition for d in clause.define) == ["CASE WHEN x THEN 1 ELSE 2 END > 1"]
+    assert texts(d.condition for d in clause.define) == [
+        "CASE WHEN x THEN 1 ELSE 2 END > 1",
+        "rows BETWEEN 1 AND 2 AND range BETWEEN 3 AND 4",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -253,11 +257,13 @@ def test_values_that_look_like_sections() -> None:
             "nothing follows this comma",
             "leave the comma",
         ),
+        ("PARTITION BY ORDER BY ts PATTERN (A)", "empty_section", 44, "after PARTITION BY nothing", "user"),
+        ("PARTITION BY a, ORDER BY b PATTERN (A)", "extra_comma", 48, "nothing follows this comma", "leave"),
         (
             "MEASURES A.x AS b B.x AS c PATTERN (A)",
             "missing_comma",
-            45,
-            "a comma is missing",
+            52,
+            "before `B` a comma is missing",
             "comma between",
         ),
         (
@@ -302,7 +308,7 @@ def test_values_that_look_like_sections() -> None:
             "PATTERN (A) DEFINE A AS 1 B AS 2",
             "missing_comma",
             60,
-            "before `B AS` a comma is missing",
+            "before `B` a comma is missing",
             "comma",
         ),
         ("PATTERN (A) DEFINE 1 AS x", "syntax", 53, "the name of a variable is expected", "DEFINE A AS"),

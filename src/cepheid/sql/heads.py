@@ -70,6 +70,13 @@ def head(cursor: Cursor) -> Section | None:
     return None
 
 
+def sure_head(cursor: Cursor) -> bool:
+    """Does a section begin here whatever stands before? So it is with two words that no value has."""
+    # `rows BETWEEN 1 AND 2` may be the condition of a column called so.
+    sure = (words for words, section in _WORDS.items() if len(words) > 1 and section is not Section.FRAME)
+    return any(cursor.words(*words) for words in sure)
+
+
 def head_after_value(cursor: Cursor) -> Section | None:
     """The same in the midst of values: only where one can have ended."""
     return head(cursor) if ends_value(cursor.before) else None
