@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.pattern.row_pattern import Exclusion, Permutation, Quantified, RowNode, variables_of, walk_rows
-from cepheid.sql.clause import AfterMatch, Clause, Name, Rows, SqlText
-from cepheid.sql.scan import SPARK, Dialect, scan
+from cepheid.sql.clause import Clause, Name, Rows, SqlText
+from cepheid.sql.scan import SPARK, Dialect, Token, scan
 
 MOST_PERMUTED = 8
 BIGGEST = 100_000
@@ -72,14 +73,6 @@ def _check_skip(clause: Clause, variables: tuple[str, ...]) -> None:
     known = [*variables, *(subset.name.name for subset in clause.subsets)]
     if target.name not in known:
         raise _unknown(target, "SKIP TO", known, "is no variable of the pattern and no SUBSET")
-    first = _first_row(clause)
-    if clause.skip.to is AfterMatch.TO_FIRST and {target.name} == first:
-        raise _mistake(
-            "skip_to_first_row",
-            f"every match begins with `{target.name}`: skipping to its first row would find the same match again",
-            target.place,
-            "write AFTER MATCH SKIP TO NEXT ROW",
-        )
 
 
 def _check_size(pattern: RowNode) -> None:
@@ -120,7 +113,10 @@ def _check_subsets(clause: Clause, variables: tuple[str, ...]) -> None:
     twice = _repeated(subset.name for subset in clause.subsets)
     if twice is not None:
         raise _mistake(
-            "duplicate_subset", f"there are two SUBSETs called `{twice.name}`", twice.place, "rename one of them"
+            "duplicate_subset",
+            f"there are two SUBSETs called `{twice.name}`",
+            twice.place,
+            "rename one of them",
         )
 
 
@@ -190,9 +186,16 @@ def _no_query(value: SqlText, where: str, dialect: Dialect) -> None:
             raise _mistake(
                 "query_in_clause",
                 f"in {where} {what} cannot stand",
-                _within(value, token.start, token.end),
+                _place_in(value, token),
                 "join what it needs to the table before MATCH_RECOGNIZE",
             )
 
 
 _QUERIES = {"SELECT", "WITH", "MATCH_RECOGNIZE"}
+
+
+def _place_in(value: SqlText, token: Token) -> Place:
+    before = value.text[: token.start]
+    line = value.place.line + before.count("\n")
+    column = len(before) - before.rfind("\n") if "\n" in before else value.place.column + len(before)
+    return replace(value.place, line=line, column=column, end_line=line, end_column=column + len(token.text))

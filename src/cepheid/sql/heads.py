@@ -56,7 +56,8 @@ _FIRST = sorted({words[0] for words in _WORDS} - {"ONE", "ALL", "ROWS", "RANGE",
 
 # After these words an expression goes on.
 _GOES_ON = frozenset(
-    "AND OR NOT IN IS LIKE ILIKE RLIKE REGEXP BETWEEN ESCAPE CASE WHEN THEN ELSE AS DISTINCT BY DIV COLLATE".split()
+    """AND OR NOT IN IS LIKE ILIKE RLIKE REGEXP BETWEEN ESCAPE CASE WHEN THEN ELSE AS DISTINCT BY DIV
+    COLLATE""".split()  # noqa: SIM905
 )
 
 
@@ -67,6 +68,13 @@ def head(cursor: Cursor) -> Section | None:
             # `percentile_cont(0.5) WITHIN GROUP (...)` is a value.
             return None if section is Section.WITHIN and cursor.peek(1).word == "GROUP" else section
     return None
+
+
+def sure_head(cursor: Cursor) -> bool:
+    """Does a section begin here whatever stands before? So it is with two words that no value has."""
+    # `rows BETWEEN 1 AND 2` may be the condition of a column called so.
+    sure = (words for words, section in _WORDS.items() if len(words) > 1 and section is not Section.FRAME)
+    return any(cursor.words(*words) for words in sure)
 
 
 def head_after_value(cursor: Cursor) -> Section | None:

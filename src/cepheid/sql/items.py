@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql.clause import Definition, Measure, Name, OrderItem, SqlText, Subset
+from cepheid.sql.clause import Measure, OrderItem, SqlText
 from cepheid.sql.cursor import Cursor, can_be_name, read_name
-from cepheid.sql.heads import ends_value, head_after_value, misspelt_head
+from cepheid.sql.heads import ends_value, head, head_after_value, misspelt_head, sure_head
+from cepheid.sql.scan import Token
 from cepheid.sql.source import CLOSING
 
 
 def read_items(cursor: Cursor, section: str) -> list[Cursor]:
     """The items up to the next section, each with a cursor of its own; none is empty."""
-    found = []
+    found: list[Cursor] = []
     while True:
         start = cursor.at
         _over_item(cursor, section)
@@ -35,37 +36,43 @@ def read_measures(cursor: Cursor) -> tuple[Measure, ...]:
     return tuple(_measure(item) for item in read_items(cursor, "MEASURES"))
 
 
-def read_subsets(cursor: Cursor) -> tuple[Subset, ...]:
-    return tuple(_subset(item) for item in read_items(cursor, "SUBSET"))
-
-
-def read_definitions(cursor: Cursor) -> tuple[Definition, ...]:
-    return tuple(_definition(item) for item in read_items(cursor, "DEFINE"))
-
-
 def _over_item(cursor: Cursor, section: str) -> None:
     """To the next comma or the next section, outside of all brackets and of CASE .. END."""
-    start, cases = cursor.at, 0
+    start, cases = cursor.at, list[Token]()
     while not cursor.done:
-        token = cursor.here
-        if token.is_sign(*CLOSING):
+        if cursor.here.is_sign(*CLOSING):
             cursor.take_group()
             continue
-        if cursor.at > start and not cases:
-            if token.is_sign(",") or head_after_value(cursor) is not None:
+        if not cases:
+            if cursor.here.is_sign(","):
                 return
-            _check_spelling(cursor, section)
-        elif token.is_sign(","):
-            return
-        if not cursor.before.is_sign("."):
-            cases = max(0, cases + (token.word == "CASE") - (token.word == "END"))
+            if sure_head(cursor) or (cursor.at > start and head_after_value(cursor)):
+                return
+            _check_spelling(cursor, start, section)
+        _count_case(cursor, cases)
         cursor.take()
+    if cases:
+        raise cursor.source.syntax(
+            "unclosed_case", "this CASE does not end", cursor.source.place_of(cases[-1]), "close it with END"
+        )
 
 
-def _check_spelling(cursor: Cursor, section: str) -> None:
+def _count_case(cursor: Cursor, cases: list[Token]) -> None:
+    if cursor.before.is_sign("."):
+        return  # a column of that name
+    if cursor.here.word == "CASE":
+        cases.append(cursor.here)
+    elif cursor.here.word == "END" and cases:
+        cases.pop()
+
+
+def _check_spelling(cursor: Cursor, start: int, section: str) -> None:
     """Two values side by side, the second almost the beginning of a section: a slip of the fingers."""
-    meant = misspelt_head(cursor.here) if ends_value(cursor.before) else None
-    if meant and ends_value(cursor.here) and not cursor.peek(1).is_sign(",", ".", ""):
+    side_by_side = (
+        cursor.at > start and ends_value(cursor.before) and cursor.before.word not in ("FINAL", "RUNNING")
+    )
+    meant = misspelt_head(cursor.here) if side_by_side else None
+    if meant and ends_value(cursor.here) and not cursor.peek(1).is_sign(",", "."):
         raise cursor.source.syntax(
             "unknown_section",
             f"after {section} {cursor.shown()} cannot stand here",
@@ -111,7 +118,14 @@ def _order_item(item: Cursor) -> OrderItem:
 
 
 def _measure(item: Cursor) -> Measure:
+    between = second_as(item, item.left - 2)
+    if between is not None:
+        raise missing_comma(item, between + 2)
     if item.left < 3 or item.last(2).word != "AS" or not can_be_name(item.last()):
+        if head(item) and item.source.tokens[item.at - 1].is_sign(","):
+            comma = Cursor(item.source, item.at - 1, item.stop)
+            comma.take()
+            raise _empty(comma, "MEASURES", first=False)
         raise item.source.syntax(
             "measure_without_name",
             "this measure has no name",
@@ -128,48 +142,24 @@ def _shortened(text: str) -> str:
     return line if len(line) <= 40 else line[:40] + "..."
 
 
-def _definition(item: Cursor) -> Definition:
-    variable = _name(item, "DEFINE", "`DEFINE A AS price > 10`")
-    if not item.take_words("AS") or item.done:
-        item.at = min(item.at, item.stop)
-        what = "its condition" if item.before.word == "AS" else "AS"
-        raise item.source.syntax(
-            "bad_definition",
-            f"in DEFINE, {what} is missing after `{item.before.text}`",
-            item.source.place_of(item.before),
-            f"write `{variable.written} AS` and a condition",
-        )
-    return Definition(variable, item.rest())
+def second_as(item: Cursor, length: int) -> int | None:
+    """The index of an AS outside of all brackets: a sign that between two items the comma was forgotten."""
+    look = Cursor(item.source, item.at, item.at + length)
+    while not look.done:
+        if look.here.is_sign(*CLOSING):
+            look.take_group()
+        elif look.here.word == "AS" and look.at > look.first and not look.before.is_sign("."):
+            return look.at
+        else:
+            look.take()
+    return None
 
 
-def _subset(item: Cursor) -> Subset:
-    form = "`SUBSET U = (A, B)`"
-    name = _name(item, "SUBSET", form)
-    if not item.take().is_sign("=") or not item.here.is_sign("("):
-        item.at -= 0 if item.before.is_sign("=") else 1
-        raise _expected(item, "SUBSET", "`(`" if item.before.is_sign("=") else "`=`", form)
-    start, stop = item.take_group()
-    if not item.done:
-        raise _expected(item, "SUBSET", "a comma or the next section", form)
-    return Subset(name, _members(Cursor(item.source, start, stop), form))
-
-
-def _members(inner: Cursor, form: str) -> tuple[Name, ...]:
-    found = [_name(inner, "SUBSET", form)]
-    while not inner.done:
-        if not inner.here.is_sign(","):
-            raise _expected(inner, "SUBSET", "a comma", form)
-        inner.take()
-        found.append(_name(inner, "SUBSET", form))
-    return tuple(found)
-
-
-def _name(cursor: Cursor, section: str, form: str) -> Name:
-    if not can_be_name(cursor.here):
-        raise _expected(cursor, section, "the name of a variable", form)
-    return read_name(cursor.source, cursor.take())
-
-
-def _expected(cursor: Cursor, section: str, what: str, form: str) -> SyntaxMistake:
-    message = f"in {section}, {what} is expected instead of {cursor.shown()}"
-    return cursor.source.syntax("syntax", message, cursor.place, f"write for example {form}")
+def missing_comma(item: Cursor, at: int) -> SyntaxMistake:
+    token = item.source.tokens[at]
+    return item.source.syntax(
+        "missing_comma",
+        f"before `{token.text}` a comma is missing",
+        item.source.place_of(token),
+        "write a comma between the items",
+    )

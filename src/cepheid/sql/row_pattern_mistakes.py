@@ -11,7 +11,8 @@ from cepheid.sql.source import CLOSING, OPENING
 
 DEEPEST = 100  # brackets within brackets
 
-_Rule = Callable[[Cursor, Token, Token], tuple[str, str, str | None] | None]
+_Said = tuple[str, str, str] | None  # code, message, hint
+_Rule = Callable[[Cursor, Token, Token], _Said]
 
 
 def no_parentheses(cursor: Cursor) -> SyntaxMistake:
@@ -56,13 +57,13 @@ def explain(cursor: Cursor, at: int) -> SyntaxMistake:
     )
 
 
-def _no_pattern(look: Cursor, here: Token, before: Token) -> tuple[str, str, str | None] | None:
+def _no_pattern(look: Cursor, here: Token, before: Token) -> _Said:
     if here.kind is Kind.END and before.kind is Kind.END:
         return "empty_pattern", "the pattern is empty", "write `PATTERN (())` if no row is meant"
     return None
 
 
-def _empty_alternative(look: Cursor, here: Token, before: Token) -> tuple[str, str, str | None] | None:
+def _empty_alternative(look: Cursor, here: Token, before: Token) -> _Said:
     after_bar = before.is_sign("|") and (here.kind is Kind.END or here.is_sign(")", "|", "-}", ",", "||"))
     before_bar = here.is_sign("|") and (before.kind is Kind.END or before.is_sign("(", "{-", ","))
     if not (after_bar or before_bar or here.is_sign("||")):
@@ -70,7 +71,7 @@ def _empty_alternative(look: Cursor, here: Token, before: Token) -> tuple[str, s
     return "empty_alternative", "an alternative is empty", "write `()` for no row: `A | ()`"
 
 
-def _bounds(look: Cursor, here: Token, before: Token) -> tuple[str, str, str | None] | None:
+def _bounds(look: Cursor, here: Token, before: Token) -> _Said:
     """Inside `{ }`, or at the end of such a quantifier."""
     opened = [t for t in look.source.tokens[look.first : look.at] if t.is_sign("{", "}")]
     if not opened or not opened[-1].is_sign("{"):
@@ -82,7 +83,7 @@ def _bounds(look: Cursor, here: Token, before: Token) -> tuple[str, str, str | N
     )
 
 
-def _nothing_to_repeat(look: Cursor, here: Token, before: Token) -> tuple[str, str, str | None] | None:
+def _nothing_to_repeat(look: Cursor, here: Token, before: Token) -> _Said:
     if not here.is_sign("*", "+", "?", "{"):
         return None
     if before.is_sign("*", "+", "?", "}"):
@@ -94,7 +95,7 @@ def _nothing_to_repeat(look: Cursor, here: Token, before: Token) -> tuple[str, s
     return "nothing_to_repeat", f"before {shown(here)} there is nothing to repeat", "write for example `A+`"
 
 
-def _other_signs(look: Cursor, here: Token, before: Token) -> tuple[str, str, str | None] | None:
+def _other_signs(look: Cursor, here: Token, before: Token) -> _Said:
     if here.is_sign(",", "->", "=>") or here.word == "AND":
         return (
             "wrong_sign",
@@ -118,7 +119,13 @@ def _other_signs(look: Cursor, here: Token, before: Token) -> tuple[str, str, st
     return None
 
 
-def _empty_brackets(look: Cursor, here: Token, before: Token) -> tuple[str, str, str | None] | None:
+def _open_exclusion(look: Cursor, here: Token, before: Token) -> _Said:
+    if not here.is_sign("}"):
+        return None
+    return "unclosed_bracket", "this `}` closes no quantifier", "an exclusion is closed with `-}`: `{- A -}`"
+
+
+def _empty_brackets(look: Cursor, here: Token, before: Token) -> _Said:
     if before.is_sign("{-") and here.is_sign("-}"):
         return "empty_pattern", "this exclusion is empty", "write what it excludes: `{- A -}`"
     if here.is_sign(")") and before.is_sign("(") and look.peek(-2).word == "PERMUTE":
@@ -133,6 +140,7 @@ _RULES: tuple[_Rule, ...] = (
     _bounds,
     _empty_alternative,
     _empty_brackets,
+    _open_exclusion,
     _nothing_to_repeat,
     _other_signs,
 )

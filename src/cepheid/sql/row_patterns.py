@@ -11,19 +11,9 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer
 
-from cepheid.errors import Place
-from cepheid.pattern.row_pattern import (
-    Alternation,
-    Anchor,
-    Concatenation,
-    Empty,
-    Exclusion,
-    Permutation,
-    Quantified,
-    RowNode,
-    Variable,
-)
+from cepheid.pattern.row_pattern import RowNode
 from cepheid.sql.cursor import Cursor, can_be_name
+from cepheid.sql.row_pattern_builder import RowPatternBuilder
 from cepheid.sql.row_pattern_mistakes import check_depth, explain, no_parentheses
 from cepheid.sql.scan import SPARK, Dialect, Kind
 from cepheid.sql.source import SqlSource
@@ -68,14 +58,14 @@ def _read(cursor: Cursor) -> RowNode:
     _ = source.partners  # brackets that do not fit are said before anything else
     check_depth(cursor)
     try:
-        tree: Tree[Token] = _parser().parse(cursor)  # type: ignore[arg-type]
+        tree: Tree[Token] = _parser().parse(cursor)
     except UnexpectedToken as problem:
         at = next(
             (i for i in range(cursor.at, cursor.stop) if source.tokens[i].start == problem.token.start_pos),
             cursor.stop,
         )
         raise explain(cursor, cursor.stop if problem.token.type == "$END" else at) from None
-    return _Builder(source).node(tree.children[0])
+    return RowPatternBuilder(source).node(tree.children[0])
 
 
 class _Tokens(Lexer):
@@ -115,90 +105,3 @@ def _parser() -> Lark:
         maybe_placeholders=True,
         keep_all_tokens=False,
     )
-
-
-class _Builder:
-    """Makes the model of a tree; one method for each rule of the grammar."""
-
-    def __init__(self, source: SqlSource) -> None:
-        self._source = source
-
-    def node(self, tree: Any) -> RowNode:
-        node: RowNode = getattr(self, f"_{tree.data}")(tree, self._place(tree))
-        return node
-
-    def _place(self, tree: Any) -> Place:
-        return self._source.place(tree.meta.start_pos, tree.meta.end_pos)
-
-    def _parts(self, tree: Any) -> tuple[RowNode, ...]:
-        return tuple(self.node(child) for child in tree.children if isinstance(child, Tree))
-
-    def _alternation(self, tree: Any, place: Place) -> RowNode:
-        return Alternation(self._parts(tree), place=place)
-
-    def _concatenation(self, tree: Any, place: Place) -> RowNode:
-        return Concatenation(self._parts(tree), place=place)
-
-    def _group(self, tree: Any, place: Place) -> RowNode:
-        return self._parts(tree)[0]
-
-    def _variable(self, tree: Any, place: Place) -> RowNode:
-        token = self._source.token_at(tree.meta.start_pos)
-        return Variable(token.word or token.unquoted, place=place)
-
-    def _at_start(self, tree: Any, place: Place) -> RowNode:
-        return Anchor(True, place=place)
-
-    def _at_end(self, tree: Any, place: Place) -> RowNode:
-        return Anchor(False, place=place)
-
-    def _empty(self, tree: Any, place: Place) -> RowNode:
-        return Empty(place=place)
-
-    def _permutation(self, tree: Any, place: Place) -> RowNode:
-        return Permutation(self._parts(tree), place=place)
-
-    def _exclusion(self, tree: Any, place: Place) -> RowNode:
-        return Exclusion(self._parts(tree)[0], place=place)
-
-    def _quantified(self, tree: Any, place: Place) -> RowNode:
-        part, how = self.node(tree.children[0]), tree.children[1]
-        where = self._place(how)
-        if isinstance(part, Anchor):
-            raise self._source.syntax(
-                "quantified_anchor",
-                "an anchor cannot be repeated",
-                where,
-                "leave the quantifier out: `^` and `$` match no row",
-            )
-        least, most = self._bounds(how, where)
-        return Quantified(part, least, most, how.children[-1] is None, place=place)
-
-    def _bounds(self, how: Any, place: Place) -> tuple[int, int | None]:
-        if how.data in _BOUNDS:
-            return _BOUNDS[how.data]
-        numbers = [None if n is None else int(n) for n in how.children if n is None or n.type == "INT"]
-        if how.data == "exactly":
-            least = most = numbers[0]
-        else:
-            least, most = numbers[0] or 0, numbers[1]
-        self._check_bounds(least or 0, most, place)
-        return least or 0, most
-
-    def _check_bounds(self, least: int, most: int | None, place: Place) -> None:
-        if most is None:
-            return
-        if most == 0:
-            raise self._source.syntax(
-                "bad_bounds", "the upper bound must be at least 1", place, "leave that part of the pattern out"
-            )
-        if most < least:
-            raise self._source.syntax(
-                "bad_bounds",
-                f"the upper bound {most} is below the lower bound {least}",
-                place,
-                f"write `{{{most},{least}}}`",
-            )
-
-
-_BOUNDS: dict[str, tuple[int, int | None]] = {"star": (0, None), "plus": (1, None), "optional": (0, 1)}

@@ -8,8 +8,9 @@ from typing import Any
 from cepheid.errors import SyntaxMistake
 from cepheid.sql.clause import Clause, Search, WindowClause
 from cepheid.sql.cursor import Cursor, can_be_name, read_name
+from cepheid.sql.definitions import read_definitions, read_subsets
 from cepheid.sql.heads import Section, head, misspelt_head
-from cepheid.sql.items import read_definitions, read_measures, read_order, read_subsets, read_values
+from cepheid.sql.items import read_measures, read_order, read_values
 from cepheid.sql.row_patterns import row_pattern_of
 from cepheid.sql.section_words import read_frame, read_rows, read_search, read_skip
 from cepheid.sql.source import Span, SqlSource
@@ -131,9 +132,7 @@ def _not_here(cursor: Cursor, section: Section) -> SyntaxMistake:
         what, hint = "only in MATCH_RECOGNIZE", "a window gives its value for every row"
     else:
         what, hint = "only in a window", "leave it out"
-    return cursor.source.syntax(
-        "section_not_here", f"{section.value} may stand {what}", cursor.place, hint
-    )
+    return cursor.source.syntax("section_not_here", f"{section.value} may stand {what}", cursor.place, hint)
 
 
 def _twice(cursor: Cursor, section: Section) -> SyntaxMistake:

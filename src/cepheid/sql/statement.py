@@ -66,7 +66,9 @@ def rewrite_clauses(
     for clause in sorted(clauses, key=lambda c: c.span.end):
         inner = [r for r in done if clause.span.holds(r[0])]
         table = clause.table.span
-        moved = [(Span(s.start - table.start, s.end - table.start), new) for s, new in inner]
+        moved = [
+            (Span(s.start - table.start, s.end - table.start), new) for s, new in inner if table.holds(s)
+        ]
         written = write(clause, replace_spans(text[table.start : table.end], moved))
         done = [r for r in done if r not in inner]
         done.append((clause.span, written))
@@ -117,7 +119,6 @@ def _no_table(source: SqlSource, at: int) -> SyntaxMistake:
         "it stands directly behind a table or a subquery in FROM: `FROM t MATCH_RECOGNIZE (...)`, "
         "`FROM (SELECT ... WHERE ...) MATCH_RECOGNIZE (...)`",
     )
-
 
 
 def _two_clauses(source: SqlSource, after: Cursor) -> SyntaxMistake:

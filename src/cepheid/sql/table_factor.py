@@ -17,9 +17,11 @@ NO_ALIAS = frozenset(
     """ALL AND ANTI AS ASOF BY CASE CLUSTER CROSS DISTRIBUTE ELSE END EXCEPT FETCH FROM FULL GROUP HAVING IN INNER
     INSERT INTERSECT INTO IS JOIN LATERAL LEFT LIKE LIMIT MATCH_RECOGNIZE MINUS NATURAL NOT OFFSET ON OR ORDER OUTER
     PIVOT QUALIFY RIGHT SELECT SEMI SET SORT TABLESAMPLE THEN UNION UNPIVOT USING VALUES WHEN WHERE WINDOW
-    WITH""".split()
+    WITH""".split()  # noqa: SIM905
 )
-_INSIDE_TABLE = {"AS", "TABLESAMPLE", "VALUES", "BY", "SET"}  # `t VERSION AS OF 3`, `FOR SYSTEM_TIME AS OF ..`
+# Behind these a table goes on, as in `t VERSION AS OF 3`.
+_NO_END = {"AS", "OF", "TABLE", "LATERAL", "TABLESAMPLE", "VALUES"}
+_INSIDE_TABLE = {*_NO_END, "MATCH_RECOGNIZE"}  # the last as a table's own name
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,11 @@ def _beginning(source: SqlSource, at: int) -> int | None:
             i = source.partners[i]
         elif token.is_sign(",", "("):
             return _values_before(source, i) or i + 1
-        elif token.kind is Kind.SIGN and not token.is_sign("."):
+        elif token.kind is Kind.SIGN and not token.is_sign(".", "@"):
             return None
         elif token.word in _BEFORE_TABLE and not after_dot:
-            return i + 1 if token.word != "USING" or _begins_table(source, i + 1) else None
-        elif token.word in NO_ALIAS and token.word not in _INSIDE_TABLE and not after_dot:
+            return i + 1 if _begins_table(source, i + 1) else None
+        elif token.word in NO_ALIAS - _INSIDE_TABLE and not after_dot:
             return None
         i -= 1
     return None
@@ -77,9 +79,11 @@ def _values_before(source: SqlSource, comma: int) -> int | None:
 
 
 def _begins_table(source: SqlSource, at: int) -> bool:
-    """After USING: a table (in MERGE), and not the columns of a join."""
-    tokens = source.tokens
-    return not tokens[at].is_sign("(") or tokens[at + 1].word in _QUERY
+    """Not so after USING with the columns of a join, and in LATERAL VIEW."""
+    before, first, second = source.tokens[at - 1 : at + 2]
+    if before.word == "USING":
+        return not first.is_sign("(") or second.word in _QUERY
+    return not (before.word == "LATERAL" and first.word == "VIEW")
 
 
 def _alias_start(source: SqlSource, start: int, at: int) -> int:
@@ -87,14 +91,14 @@ def _alias_start(source: SqlSource, start: int, at: int) -> int:
     tokens, name = source.tokens, at - 1
     if tokens[name].is_sign(")"):
         name = source.partners[name] - 1
-    if name <= start or not can_be_name(tokens[name]) or tokens[name].word in NO_ALIAS:
+    if name <= start or not can_be_name(tokens[name]):
         return at
     before = tokens[name - 1]
     if before.word == "AS":
         return name - 1
-    if before.word in ("LATERAL", "TABLE", "VALUES", *_INSIDE_TABLE):
+    if before.word in _NO_END or tokens[name].word in NO_ALIAS:
         return at
-    ends_table = before.is_sign(")") or before.kind in (Kind.WORD, Kind.NAME, Kind.STRING, Kind.NUMBER)
+    ends_table = before.is_sign(")", "}") or before.kind in (Kind.WORD, Kind.NAME, Kind.STRING, Kind.NUMBER)
     return name if ends_table else at
 
 

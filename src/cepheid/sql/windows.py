@@ -35,12 +35,18 @@ def find_windows(text: str, source: str = "query", dialect: Dialect = SPARK) -> 
 
 
 def windows_of(source: SqlSource) -> list[FoundWindow]:
-    lower = source.text.lower()
-    if "pattern" not in lower or not ("over" in lower or "window" in lower):
-        return []
+    if not _may_have(source):
+        return []  # not even its brackets are looked at: it is a statement for someone else
     opened = [i for i, token in enumerate(source.tokens) if token.is_sign("(") and i > 0]
     found = [_window(source, i) for i in opened if _is_window(source, i) and _has_pattern(source, i)]
     return sorted(found, key=lambda w: w.span.end)
+
+
+def _may_have(source: SqlSource) -> bool:
+    if "pattern" not in source.text.lower():
+        return False
+    words = {token.word for token in source.tokens}
+    return "PATTERN" in words and bool({"OVER", "WINDOW"} & words)
 
 
 def _is_window(source: SqlSource, i: int) -> bool:
@@ -50,7 +56,7 @@ def _is_window(source: SqlSource, i: int) -> bool:
 def _is_named(source: SqlSource, i: int) -> bool:
     """Is this the parenthesis of `WINDOW w AS (`, or of a further one behind a comma?"""
     tokens = source.tokens
-    while i >= 3 and tokens[i - 1].word == "AS" and can_be_name(tokens[i - 2]):
+    while i > 3 and tokens[i - 1].word == "AS" and can_be_name(tokens[i - 2]):
         if tokens[i - 3].word == "WINDOW":
             return True
         if not (tokens[i - 3].is_sign(",") and tokens[i - 4].is_sign(")")):
