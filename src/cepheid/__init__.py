@@ -23,6 +23,7 @@ _HOMES = {
     "Program": "cepheid.engines.program",
     "run": "cepheid.engines.entrance",
     "match": "cepheid.engines.entrance",
+    "sql": "cepheid.engines.sql.entrance",
     "Results": "cepheid.engines.local.run",
     "CepheidWarning": "cepheid.errors",
     "Session": "cepheid.engines.local.live",

@@ -33,14 +33,18 @@ class _Spark:
         self.spark = spark
 
     def matched(self, query: RowQuery, table: str, before: str) -> str:
-        rows = self.spark.sql(f"{before}SELECT {', '.join(_asked(query))} FROM {table}")
-        given = [c for c in rows.columns if not _is_ours(c, query)]
-        in_order = _in_order(rows, query)
+        in_order = rows_in_order(self.spark, query, table, before)
+        given = [c for c in in_order.columns if not _is_ours(c, query)]
         schema = _out(in_order, query)
         found = in_order.mapInArrow(_matching(query, schema), _spark_schema(schema))
         name = f"__cepheid_{secrets.token_hex(8)}"
         found.selectExpr(*shown(query, given, self.dialect, _quoted)).createOrReplaceTempView(name)
         return name
+
+
+def rows_in_order(spark: SparkSession, query: RowQuery, table: str, before: str = "") -> DataFrame:
+    """What is matched: the columns that are needed, each partition in one task and in order."""
+    return _in_order(spark.sql(f"{before}SELECT {', '.join(_asked(query))} FROM {table}"), query)
 
 
 def _asked(query: RowQuery) -> list[str]:
@@ -70,7 +74,7 @@ def _direction(column: Column, query: RowQuery, i: int) -> Column:
 
 
 def _is_ours(name: str, query: RowQuery) -> bool:
-    return name in query.columns or name == ARRIVAL or name.startswith((KEY, ORDER))
+    return name in query.columns or name == ORDER or name.startswith(KEY)
 
 
 def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:
