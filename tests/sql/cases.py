@@ -1,6 +1,7 @@
 """The cases of `cases/*.yaml`: tables, a query with MATCH_RECOGNIZE, and the rows worked out by hand.
 
-Tables that several cases share stand in `tables.yaml`; a case names them: `tables: [prices]`.
+Tables that several cases share stand in `tables.yaml`; a case names them: `tables: [prices]`. A table that is a
+text, `t: a a b`, has the columns id and k: a row for each word, numbered from 1. The word `-` is null.
 """
 
 from __future__ import annotations
@@ -74,7 +75,10 @@ def _read(path: Path, shared: dict[str, Table]) -> Iterator[Case]:
         )
 
 
-def _table(entry: dict[str, Any]) -> Table:
+def _table(entry: dict[str, Any] | str) -> Table:
+    if isinstance(entry, str):
+        words = (None if word == "-" else word for word in entry.split())
+        return Table({"id": "int", "k": "string"}, tuple(enumerate(words, 1)))
     columns: dict[str, str] = entry["columns"]
     rows = (
         tuple(value_of(kind, value) for kind, value in zip(columns.values(), row, strict=True))
