@@ -6,7 +6,8 @@ text, `t: a a b`, has the columns id and k: a row for each word, numbered from 1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -109,3 +110,22 @@ def value_of(kind: str, value: Any) -> Any:
     if type(value) is not PYTHON_TYPES.get(kind):
         raise ValueError(f"{value!r} is no {kind}")
     return value
+
+
+def differences(case: Case, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    """What an answer has wrong. Names of columns are compared in any case, numbers by their value."""
+    if [c.lower() for c in columns] != [c.lower() for c in case.columns]:
+        return [f"columns are {list(columns)}, not {list(case.columns)}"]
+    got, wanted = ([tuple(_plain(v) for v in row) for row in given] for given in (rows, case.rows))
+    if got == wanted or (not case.ordered and Counter(got) == Counter(wanted)):
+        return []
+    missing, surplus = Counter(wanted) - Counter(got), Counter(got) - Counter(wanted)
+    found = [f"missing: {row}" for row in missing.elements()]
+    found += [f"too much: {row}" for row in surplus.elements()]
+    return found or ["the rows are in another order"]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return round(float(value), 9)
+    return (bool, value) if isinstance(value, bool) else value  # True is not 1 here

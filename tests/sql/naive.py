@@ -155,7 +155,7 @@ def expression(tokens: Tokens) -> exp.Expression:
             kind = "RP"
         else:
             text.append(token)
-    return sqlglot.parse_one(" ".join(text), read="duckdb")
+    return parsed(" ".join(text))
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,11 @@ class _Clause:
         for x in split(parts.get("SUBSET", [])):
             self.subsets[name_of(x[0])] = tuple(name_of(t) for t in x[3:-1] if t != ",")
         self.pattern = _PatternReader(parts["PATTERN"][1:-1]).read()
-        self.variables = {*self.define, *self.subsets, *re.findall(r"Variable\(name='(.*?)'", repr(self.pattern))}
+        self.variables = {
+            *self.define,
+            *self.subsets,
+            *re.findall(r"Variable\(name='(.*?)'", repr(self.pattern)),
+        }
         self.within = " ".join(parts["WITHIN"]) if "WITHIN" in parts else None
         self.all_rows = " ".join(parts["ALL"]).upper() if "ALL" in parts else None
         self.skip, self.to = self._skip([t.upper() for t in parts.get("AFTER", [])], parts.get("AFTER", []))
@@ -307,7 +311,7 @@ class _Clause:
                 sql = f"(SELECT {part.this.sql('duckdb')} FROM part WHERE row_no = {mapped[-1][0] if mapped else -1})"
             else:
                 return part
-            return sqlglot.parse_one(sql, read="duckdb")
+            return parsed(sql)
 
         def down(part: exp.Expression) -> exp.Expression:
             done = put(part)
@@ -345,7 +349,11 @@ class _Clause:
     ) -> list[tuple[int, str]]:
         """The rows a function looks at: those of the variable its argument names, or all of the match."""
         mapped = moment.whole if function.name.upper().startswith("RPF_") else moment.so_far
-        names = {name_of(c.text("table")) for c in inner.find_all(exp.Column) if c.text("table")} if inner else set()
+        names = (
+            {name_of(c.text("table")) for c in inner.find_all(exp.Column) if c.text("table")}
+            if inner
+            else set()
+        )
         if isinstance(inner, exp.Column) and row_function(function) == "CLASSIFIER":
             names = {name_of(inner.name)}
         for part in inner.find_all(exp.Anonymous) if inner else ():
@@ -368,12 +376,18 @@ class _Clause:
                 return exp.column(part.this.copy())
             if row_function(part) == "CLASSIFIER":
                 cases = " ".join(f"WHEN {r} THEN '{v}'" for r, v in moment.whole)
-                return sqlglot.parse_one(f"CASE row_no WHEN -1 THEN '' {cases} END", read="duckdb")
+                return parsed(f"CASE row_no WHEN -1 THEN '' {cases} END")
             if row_function(part) == "MATCH_NUMBER":
-                return sqlglot.parse_one(str(moment.number or 0))
+                return parsed(str(moment.number or 0))
             return part
 
         return node.copy().transform(plain).sql("duckdb")
+
+
+def parsed(sql: str) -> exp.Expression:
+    node = sqlglot.parse_one(sql, read="duckdb")
+    assert isinstance(node, exp.Expression)
+    return node
 
 
 def row_function(node: exp.Expression) -> str | None:

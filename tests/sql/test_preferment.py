@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import re
+from itertools import pairwise, permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from preferment import (
     RowMatch,
@@ -232,3 +233,57 @@ def test_whatever_is_found_is_a_match(
         assert {t.variable for t in m.taken} <= set(variables_of(pattern))
         for i, t in enumerate(m.taken):
             assert holds(t.variable, t.row, m.mapping[:i])
+
+
+def regex(node: RowNode) -> str | None:
+    """The pattern for Python's `re`, one letter a row; None if an iteration may take no row: `re` has its own rule."""
+    parts = [regex(part) for part in node.children()]
+    if None in parts:
+        return None
+    texts = [f"(?:{part})" for part in parts if part is not None]
+    match node:
+        case Variable(name):
+            return name
+        case Empty():
+            return ""
+        case Anchor(start):
+            return r"\A" if start else r"\Z"
+        case Alternation():
+            return "|".join(texts)
+        case Permutation():
+            return "|".join("".join(order) for order in permutations(texts))
+        case Quantified(part, least, most, greedy):
+            if _may_be_empty(part):
+                return None
+            return f"{texts[0]}{{{least},{'' if most is None else most}}}{'' if greedy else '?'}"
+        case _:
+            return "".join(texts)
+
+
+def _may_be_empty(node: RowNode) -> bool:
+    match node:
+        case Variable():
+            return False
+        case Empty() | Anchor():
+            return True
+        case Alternation(parts):
+            return any(_may_be_empty(part) for part in parts)
+        case Quantified(part, least):
+            return least == 0 or _may_be_empty(part)
+        case _:
+            return all(_may_be_empty(part) for part in node.children())
+
+
+@settings(max_examples=400, deadline=None, derandomize=True, database=None)
+@given(row_patterns(), st.text("ABC", max_size=8), st.data())
+def test_where_a_row_fits_one_variable_it_is_a_regular_expression(
+    pattern: RowNode, rows: str, data: st.DataObject
+) -> None:
+    text = regex(pattern)
+    assume(text is not None)
+    start = data.draw(st.integers(0, len(rows)))
+    wanted = re.compile(text or "").match(rows, start)
+    way = first_match(pattern, len(rows), lambda variable, row, so_far: rows[row] == variable, start)
+    assert (way is None) == (wanted is None)
+    if way is not None and wanted is not None:
+        assert "".join(t.variable for t in way) == wanted.group()
