@@ -1,0 +1,19 @@
+"""Every case that runs, by the oracle: a wrong expectation would mislead whoever builds an engine by it."""
+
+from __future__ import annotations
+
+import pytest
+from cases import Case, differences, load_cases
+from naive import run
+from preferment import SkipMistake
+
+CASES = [c for c in load_cases() if c.file != "errors.yaml" and c.only != "spark"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.file}-{c.name}")
+def test_case(case: Case) -> None:
+    if case.error is None:
+        assert differences(case, *run(case.query, case.tables)) == []
+        return
+    with pytest.raises(SkipMistake):
+        run(case.query, case.tables)
