@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from cases import Case, Table, load_cases
-from comparing import comparable
+from cases import Case, Table, differences, load_cases
 
 from cepheid.engines.sql.entrance import sql
 from cepheid.errors import CepheidError
@@ -45,10 +43,7 @@ def test_case(case: Case) -> None:
         _fails(case, frames)
         return
     found = sql(case.query, **frames)
-    assert [c.lower() for c in found.column_names] == [c.lower() for c in case.columns]
-    wanted = [comparable(r) for r in case.rows]
-    got = [comparable(tuple(row.values())) for row in found.to_pylist()]
-    assert got == wanted if case.ordered else Counter(got) == Counter(wanted)
+    assert not differences(case, found.column_names, [tuple(row.values()) for row in found.to_pylist()])
 
 
 def _fails(case: Case, frames: dict[str, Any]) -> None:

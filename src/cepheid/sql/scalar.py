@@ -59,6 +59,10 @@ def to_expr(node: Tree, place: Place, term: Callable[[Tree], str | None]) -> Exp
             return Literal(literal(node), place=place)
         case exp.Interval():
             return Literal(_interval(node, place), place=place)
+        case exp.NullSafeEQ() | exp.NullSafeNEQ():
+            return _distinct(
+                inner(node.this), inner(node.expression), isinstance(node, exp.NullSafeNEQ), place
+            )
         case exp.Is():
             return _is(node, inner, place)
         case exp.Between():
@@ -85,6 +89,14 @@ def literal(node: Tree) -> Any:
         return str(node.this)
     text = str(node.this)
     return int(text) if text.isdigit() else float(text)
+
+
+def _distinct(one: Expr, other: Expr, negated: bool, place: Place) -> Expr:
+    """IS [NOT] DISTINCT FROM: null is like null."""
+    equal = Call("coalesce", (Binary("==", one, other, place=place), Literal(False)), place=place)
+    both = Binary("and", IsNull(one, place=place), IsNull(other, place=place), place=place)
+    same = Binary("or", both, equal, place=place)
+    return Unary("not", same, place=place) if negated else same
 
 
 def _is(node: exp.Is, inner: Callable[[Tree], Expr], place: Place) -> Expr:
