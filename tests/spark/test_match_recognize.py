@@ -1,0 +1,88 @@
+"""Every case of MATCH_RECOGNIZE on Spark, many in one job: the rows that were worked out by hand, or the error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date, datetime
+from decimal import Decimal
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from cepheid.engines.sql.entrance import sql
+from cepheid.errors import CepheidError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "sql"))
+
+from cases import Case, Table, differences, load_cases  # noqa: E402
+
+CASES = [c for c in load_cases() if c.only != "local"]
+TOPICS = sorted({c.file for c in CASES if c.error is None})
+
+
+def put(spark: SparkSession, tables: dict[str, Table]) -> None:
+    for name, table in tables.items():
+        schema = ", ".join(f"`{column}` {kind}" for column, kind in table.columns.items())
+        spark.createDataFrame([tuple(row) for row in table.rows], schema).createOrReplaceTempView(name)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_topic(spark: SparkSession, topic: str) -> None:
+    cases = [c for c in CASES if c.file == topic and c.error is None]
+    tables = [_told(spark, number, case) for number, case in enumerate(cases)]
+    found: dict[int, list[Any]] = {}
+    for row in reduce(DataFrame.unionByName, tables).collect():
+        found.setdefault(row.case, []).append(tuple(json.loads(row.row)))
+    wrong = {}
+    for number, case in enumerate(cases):
+        problems = differences(case, case.columns, _like(case, found.get(number, [])))
+        if problems:
+            wrong[case.name] = problems
+    assert not wrong
+
+
+def _told(spark: SparkSession, number: int, case: Case) -> DataFrame:
+    """The answer as one column of text, so that answers of all shapes go through one job."""
+    put(spark, case.tables)
+    rows = sql(case.query, spark=spark)
+    assert [c.lower() for c in rows.columns] == [c.lower() for c in case.columns], case.name
+    values = F.to_json(F.array(*(F.to_json(F.struct(F.col(f"`{c}`").alias("v"))) for c in rows.columns)))
+    return rows.select(F.lit(number).alias("case"), values.alias("row"))
+
+
+def _like(case: Case, rows: list[Any]) -> list[tuple[Any, ...]]:
+    kinds = [_kind([row[i] for row in case.rows]) for i in range(len(case.columns))]
+    return [tuple(_value(kind, text) for kind, text in zip(kinds, row, strict=True)) for row in rows]
+
+
+def _kind(values: list[Any]) -> type | None:
+    return next((type(v) for v in values if v is not None), None)
+
+
+def _value(kind: type | None, text: str) -> Any:
+    value = json.loads(text, parse_float=Decimal).get("v")
+    if value is None:
+        return None
+    if kind is date:
+        return date.fromisoformat(value)
+    if kind is datetime:
+        return datetime.fromisoformat(value.replace("Z", ""))
+    return value
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.error is not None], ids=lambda c: c.name)
+def test_error(spark: SparkSession, case: Case) -> None:
+    put(spark, case.tables)
+    with pytest.raises(Exception) as caught:  # noqa: PT011, B017  # a worker's error comes as one of Spark's
+        sql(case.query, spark=spark).collect()
+    said = str(caught.value).lower()
+    assert case.error is not None
+    parts = case.error.get("contains", [])
+    parts = [parts] if isinstance(parts, str) else parts
+    assert not parts or any(part.lower() in said for part in parts), said[:500]
+    assert isinstance(caught.value, CepheidError) or "cepheid.errors" in said
