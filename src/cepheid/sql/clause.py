@@ -86,6 +86,8 @@ class Clause:
     measures: tuple[Measure, ...] = ()
     rows: Rows = Rows.ONE
     skip: Skip = Skip()
-    within: int | None = None  # microseconds between the first row of a match and its last, by the first of ORDER BY
+    within: int | None = (
+        None  # microseconds between the first row of a match and its last, by the first of ORDER BY
+    )
     subsets: tuple[Subset, ...] = ()
     define: tuple[Definition, ...] = ()
