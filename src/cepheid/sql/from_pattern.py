@@ -14,8 +14,10 @@ from cepheid.lang.reading import load_grammar, read_tree
 from cepheid.lang.source import Source
 from cepheid.pattern.model import Declarations, Stream
 from cepheid.sql.comments import blank_comments
-from cepheid.sql.from_pattern_mistakes import MODES, explain_from_pattern
-from cepheid.sql.from_pattern_query import last_as_call, read_from_query
+from cepheid.sql.from_pattern_clauses import MODES
+from cepheid.sql.from_pattern_mistakes import explain_from_pattern
+from cepheid.sql.from_pattern_query import read_from_query
+from cepheid.sql.last_element import read_last
 
 _BEGINNING = re.compile(r"\s*from\s+([a-z]+)\b\s*(\()?", re.IGNORECASE)
 
@@ -54,7 +56,7 @@ def _tree(text: str, source: str) -> Tree:  # type: ignore[type-arg]
         if mistake.place is not None:  # the line is shown as it was written
             mistake.place = replace(mistake.place, text=text)
         raise
-    return last_as_call(tree)
+    return read_last(tree)
 
 
 def _no_name_twice(streams: tuple[Stream, ...]) -> None:

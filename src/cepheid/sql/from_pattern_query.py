@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from lark import Token, Tree
+from lark import Tree
 
 from cepheid.errors import PatternMistake
 from cepheid.lang.expressions import read_name
@@ -80,22 +80,3 @@ def _bound(draft: Draft, clause: Any, reader: StepReader) -> None:
             hint="the WITHIN at the end of the parentheses is the whole pattern's too: keep one of them",
         )
     draft.within = reader.duration(clause.children[1])
-
-
-def last_as_call(tree: Tree[Any]) -> Tree[Any]:
-    """`e1[last].f`, wherever it stands, is `last(e1).f`: there `last` is no field."""
-    for element in tree.find_data("element"):
-        alias, index, *path = element.children
-        if index.data == "path" and len(index.children) == 1 and _is_last(index.children[0]):
-            element.data = "call"
-            element.children = [
-                Tree("name", [Token("NAME", "last")], index.meta),
-                Tree("path", [alias], alias.meta),
-                *path,
-            ]
-    return tree
-
-
-def _is_last(name: Any) -> bool:
-    token = name.children[0]
-    return bool(token.type == "NAME" and token.lower() == "last")
