@@ -3,7 +3,7 @@
 | block | what is done with it |
 |---|---|
 | `python` | run as a doctest; every block of a document shares one namespace |
-| `cep` | compiled: a program, or bare patterns, one a line; `# error: CODE` says how one is refused |
+| `cep` | compiled: a program, or bare patterns, one a line; `# error: CODE` (or `--`) says how one is refused |
 | `console` | its `$` lines are run in the document's own folder and their output is compared |
 | `matches` | a query, then lines `events => matches`, on every engine of the golden scenarios |
 
@@ -81,7 +81,7 @@ def compile_block(example: Example) -> str | None:
 
 
 def _compile(query: str) -> str | None:
-    refused = re.search(r"# error: (\w+)", query)
+    refused = re.search(r"(?:#|--) error: (\w+)", query)
     wanted, got = refused[1] if refused else "no error", "no error"
     try:
         compile(query)
@@ -177,7 +177,7 @@ def _found(entry: dict[str, Any], engine: str) -> str:
         outcome = ENGINES[engine](read_scenario(entry))
     except CepheidError as error:
         return f"error {error.code}"
-    with_rows = ".emit(" in entry["query"]
+    with_rows = re.search(r"\.emit\(|\bselect\b", entry["query"], re.IGNORECASE)
     found = [_row(r) for r in outcome.rows] if with_rows else [_match(m) for m in outcome.matches]
     parts = [" ".join(found) or "none"]
     for word, matches in (

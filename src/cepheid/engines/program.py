@@ -15,6 +15,7 @@ from cepheid.pattern.types import NO_SCHEMA, STRING, TIMESTAMP, Schema, Type, st
 from cepheid.plan.plan import Plan
 from cepheid.plan.planner import plan_pattern
 from cepheid.plan.validate import output_types
+from cepheid.sql.from_pattern import is_from_pattern, parse_from_pattern
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,15 @@ def declarations_of(query: object, source: str = "query") -> Declarations:
     if isinstance(query, Declarations):
         return query
     if isinstance(query, str):
-        return parse_query(query, source)
+        return _read_text(query, source)
     return Declarations(streams=(as_stream(query),))
+
+
+def _read_text(text: str, source: str) -> Declarations:
+    """A text says by its first words which front end reads it."""
+    if is_from_pattern(text):
+        return parse_from_pattern(text, source)
+    return parse_query(text, source)
 
 
 def _with_declared(declarations: Declarations, schema: Schema, implicit: Mapping[str, Type]) -> Schema:

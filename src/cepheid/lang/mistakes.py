@@ -6,7 +6,7 @@ situation answers; the last one says in plain words what was expected.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
@@ -20,18 +20,34 @@ from cepheid.lang.words import Word, split_words
 _END = "$END"
 
 
+Rule = Callable[[Scene], Answer]
+Explain = Callable[[UnexpectedInput, str, Place, Iterable[str]], SyntaxMistake]
+
+
 def explain_mistake(
     problem: UnexpectedInput, text: str, place: Place, allowed: Iterable[str] = ()
 ) -> SyntaxMistake:
     """The mistake behind a surprise. `allowed`: the terminals that could stand there."""
+    return explain_by(_RULES, KEYWORDS, problem, text, place, allowed)
+
+
+def explain_by(
+    rules: Iterable[Rule],
+    keywords: Mapping[str, str],
+    problem: UnexpectedInput,
+    text: str,
+    place: Place,
+    allowed: Iterable[str],
+) -> SyntaxMistake:
+    """The answer of the first rule that has one. `keywords`: terminals and how a message shows them."""
     words = split_words(text)
     at = _position(problem, words)
     scene = Scene(words, at, _start(problem), frozenset(allowed), text, place.source)
-    for rule in _RULES:
+    for rule in rules:
         mistake = rule(scene)
         if mistake is not None:
             return mistake
-    return _anything_else(scene)
+    return _anything_else(scene, keywords)
 
 
 def _position(problem: UnexpectedInput, words: list[Word]) -> int:
@@ -106,14 +122,14 @@ _CALCULATION = frozenset(
 _COUNTING = frozenset(["PLUS", "TIMES", "QMARK", "LBRACE"])
 
 
-def _anything_else(scene: Scene) -> SyntaxMistake:
+def _anything_else(scene: Scene, keywords: Mapping[str, str]) -> SyntaxMistake:
     what = "the text ends too early" if scene.at_end else f"{scene.shown()} cannot stand here"
-    possible = _in_words(scene)
+    possible = _in_words(scene, keywords)
     hint = "here could stand " + _either(possible) if possible else None
     return scene.mistake("syntax", what, hint)
 
 
-def _in_words(scene: Scene) -> list[str]:
+def _in_words(scene: Scene, keywords: Mapping[str, str]) -> list[str]:
     """What could stand there, as a user calls it."""
     left = set(scene.allowed)
     found: list[str] = []
@@ -139,7 +155,7 @@ def _in_words(scene: Scene) -> list[str]:
         if "LSQB" in left:
             found.append("a condition in `[ ]`")
         left -= {*_COUNTING, "LSQB", "EQUALS"}
-    found += [words for name, words in {**_SIGNS, **KEYWORDS}.items() if name in left]
+    found += [words for name, words in {**_SIGNS, **keywords}.items() if name in left]
     if "OP" in left:
         found.append("an operator such as `.within(5m)`")
     if _END in left:
@@ -151,7 +167,7 @@ def _either(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " or " + parts[-1]
 
 
-_RULES: tuple[Callable[[Scene], Answer], ...] = (
+_RULES: tuple[Rule, ...] = (
     form.empty_text,
     form.unclosed_text,
     form.extra_bracket,

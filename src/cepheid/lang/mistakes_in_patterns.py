@@ -37,6 +37,7 @@ _FOREIGN = {
     "seq": "write the steps with arrows: `A as a -> B as b`",
     "select": "the columns of the answer come at the end: `A as a -> B as b .emit(user: a.user)`",
     "return": "the columns of the answer come at the end: `A as a -> B as b .emit(user: a.user)`",
+    "from": "write `A as a -> B as b`; a query in SQL begins with FROM PATTERN (...) or FROM SEQUENCE (...)",
     "group": "write `partition by user` after the pattern",
     "having": "a condition begins with `where`",
     "if": "a condition begins with `where`",

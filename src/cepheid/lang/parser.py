@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from functools import cache
-from importlib import resources
 
 from lark import Lark, Tree
-from lark.exceptions import UnexpectedInput, UnexpectedToken
 
-from cepheid.errors import Place
 from cepheid.lang.expressions import read_expression
 from cepheid.lang.mistakes import explain_mistake
 from cepheid.lang.program import read_program, read_stream
+from cepheid.lang.reading import load_grammar, read_tree
 from cepheid.lang.source import Source
 from cepheid.pattern.expr import Expr
 from cepheid.pattern.model import Declarations, Stream
@@ -27,14 +24,7 @@ _DECLARATION = re.compile(
 
 @cache
 def _parser() -> Lark:
-    grammar = resources.files("cepheid.lang").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(
-        grammar,
-        parser="lalr",
-        start=["program", "query", "expression"],
-        propagate_positions=True,
-        maybe_placeholders=True,
-    )
+    return load_grammar("cepheid.lang", "grammar.lark", ["program", "query", "expression"])
 
 
 def parse_program(text: str, source: str = "query") -> Declarations:
@@ -76,28 +66,4 @@ def _beginning(text: str) -> int:
 
 
 def _tree(text: str, start: str, source: str) -> Tree:  # type: ignore[type-arg]
-    try:
-        return _parser().parse(text, start=start)
-    except UnexpectedInput as problem:
-        place = Place(
-            max(problem.line, 1), max(problem.column, 1), max(problem.line, 1), _end(problem), text, source
-        )
-        raise explain_mistake(problem, text, place, _allowed(problem, text, start)) from None
-
-
-def _allowed(problem: UnexpectedInput, text: str, start: str) -> set[str]:
-    """The terminals that could stand where the parser was surprised, whatever stands there."""
-    if isinstance(problem, UnexpectedToken) and problem.token.type == "$END":
-        read = text
-    else:
-        read = text[: problem.pos_in_stream]
-    parser = _parser().parse_interactive(read, start=start)
-    with suppress(UnexpectedInput):
-        parser.exhaust_lexer()
-    return set(parser.accepts())  # type: ignore[no-untyped-call]
-
-
-def _end(problem: UnexpectedInput) -> int:
-    token = getattr(problem, "token", None)
-    width = len(str(token).split("\n")[0]) if token is not None else 1
-    return max(problem.column, 1) + max(width, 1)
+    return read_tree(_parser(), text, start, source, explain_mistake)

@@ -91,7 +91,7 @@ class Scene:
     @property
     def in_condition(self) -> bool:
         """After a value or a whole condition."""
-        return "__ANON_2" in self.allowed
+        return "BARS" in self.allowed
 
     @property
     def after_step(self) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 OPENING = {close: opening for opening, close in CLOSING.items()}
 
-_UNITS = r"(?:microseconds?|milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?)\b"
+_UNITS = r"(?i:microseconds?|milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?)\b"
 _WORD = re.compile(
     r"""(?P<skip>\s+|\#[^\n]*|//[^\n]*|/\*.*?\*/)
     |(?P<open_comment>/\*.*)

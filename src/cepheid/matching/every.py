@@ -24,8 +24,8 @@ class EveryPartition(Partition):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.first_step: Held = []
-        starts = self.plan.automaton.out[START]
-        self.first_positions = {e.position for e in starts}
+        self.first_positions = self.plan.automaton.first_positions
+        self.mixed_start = self.plan.automaton.mixed_start
         self.most = self._most_of_first_step()
         self.keep_first = self.plan.pattern.every is Every.FIRST
         self.violated_at = 0  # the last event that ended a run by an absence
@@ -61,12 +61,17 @@ class EveryPartition(Partition):
         done: list[Run] = []
         for run in self.runs:
             ways = self.moves.fitting(run, seen, taken)
-            ways = [e for e in ways if e.position not in self.first_positions][:1]
+            ways = [e for e in ways if self._leaves_first_step(run, e)][:1]
             if ways:
                 moved: list[Run] = []
                 self._move(run, ways, seen, taken, moved, done)
                 kept += [r for r in moved if r.last is not run.last]  # nothing stays in the first step
         return kept, done
+
+    def _leaves_first_step(self, run: Run, edge: Edge) -> bool:
+        if edge.position not in self.first_positions:
+            return True
+        return self.mixed_start and edge.position != run.taken[0].position
 
     def _newer_start(self, seen: Seen, taken: Taken) -> list[Run]:
         full = self.most is not None and len(self.first_step) >= self.most
@@ -81,6 +86,8 @@ class EveryPartition(Partition):
                 self._tell_replaced(runs, taken)
                 self.first_step, self.runs = held, runs
                 return done
+            if self.runs and self.keep_first:  # it does not fit what is held, and that stays
+                break
             held = held[1:]
         return self._unmoved(taken)
 
@@ -100,7 +107,11 @@ class EveryPartition(Partition):
         return (runs, done) if whole else ([], [])
 
     def _in_first_step(self, runs: list[Run]) -> list[Run]:
-        return [r for r in runs if all(t.position in self.first_positions for t in r.taken)]
+        """Of an AND, and after a step that may be left out, a second event of another position is beyond it."""
+        inside = [r for r in runs if all(t.position in self.first_positions for t in r.taken)]
+        if not self.mixed_start:
+            return inside
+        return [r for r in inside if len({t.position for t in r.taken}) == 1]
 
     def _tell_replaced(self, runs: list[Run], taken: Taken) -> None:
         if self.runs and self.most == 1:

@@ -117,6 +117,17 @@ class Automaton:
             table[accept.state].append(accept)
         return tuple(tuple(accepts) for accepts in table)
 
+    @cached_property
+    def first_positions(self) -> frozenset[int]:
+        """Those a run may begin with."""
+        return frozenset(e.position for e in self.out[START])
+
+    @cached_property
+    def mixed_start(self) -> bool:
+        """May one of the first positions follow another: operands of an AND, a step that may be left out?"""
+        later = (e for e in self.edges if e.source != START and e.loop is None)
+        return any(e.position in self.first_positions for e in later)
+
     def reachable(self, state: int) -> Iterator[Edge]:
         """Every edge that can still be taken from a state."""
         seen, todo = {state}, [state]

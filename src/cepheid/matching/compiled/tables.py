@@ -64,6 +64,7 @@ from cepheid.matching.compiled.kernel.words import (
     MASK,
     MAX_MATCHES,
     MAX_RUNS,
+    MIXED_START,
     MOST_OF_FIRST,
     NONE,
     ONE_WAY,
@@ -326,7 +327,8 @@ class _Encoder:
         by_window = pattern.within is not None and not bounded and not looks_next
         header[BY_START] = int(by_window and not header[BY_STATE])
         header[MOST_OF_FIRST] = self._most_of_first_step()
-        header[FIRST_POSITIONS] = sum(1 << p for p in {e.position for e in automaton.out[0]})
+        header[FIRST_POSITIONS] = sum(1 << p for p in automaton.first_positions)
+        header[MIXED_START] = int(automaton.mixed_start)
         header[KEEP_FIRST] = int(pattern.every is Every.FIRST)
 
     def _most_of_first_step(self) -> int:

@@ -53,6 +53,7 @@ from cepheid.matching.compiled.kernel.words import (
     E_POSITION,
     FIRST_POSITIONS,
     KEEP_FIRST,
+    MIXED_START,
     MOST_OF_FIRST,
     RUN_IS_DONE,
     RUN_IS_OPEN,
@@ -92,7 +93,18 @@ def advance_every(t, w, row, rank):
 
 @inner
 def in_first_step(t, w, run):
-    return w[run + RUN_POSITIONS] & ~t[FIRST_POSITIONS] == 0
+    """Of an AND, and after a step that may be left out, a second event of another position is beyond it."""
+    positions = w[run + RUN_POSITIONS]
+    if positions & ~t[FIRST_POSITIONS] != 0:
+        return False
+    return t[MIXED_START] == 0 or positions & (positions - 1) == 0
+
+
+@inner
+def _leaves_first_step(t, w, run, position):
+    if (t[FIRST_POSITIONS] >> position) & 1 == 0:
+        return True
+    return t[MIXED_START] != 0 and (w[run + RUN_POSITIONS] >> position) & 1 == 0
 
 
 @inner
@@ -126,7 +138,7 @@ def _offer_onward(t, w, row, rank):
         edges = fitting(t, w, run, row)
         for j in range(edges):
             e = w[w[SCRATCH] + j]
-            if (t[FIRST_POSITIONS] >> t[edge_at(t, e) + E_POSITION]) & 1 == 0:
+            if _leaves_first_step(t, w, run, t[edge_at(t, e) + E_POSITION]):
                 new = extended(t, w, run, e, row, w[INDEX], rank)
                 if new >= 0:
                     w[ADVANCED] += 1
@@ -151,6 +163,8 @@ def _newer_start(t, w, row, rank):
         if build(t, w, first):
             _replace(t, w, first)
             return
+        if w[N_RUNS] > 0 and t[KEEP_FIRST]:  # it does not fit what is held, and that stays
+            break
         first += 1
     w[N_FIRST_STEP] -= 1
     _unmoved(t, w)

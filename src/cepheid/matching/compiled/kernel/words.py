@@ -48,6 +48,7 @@ MASK = 63  # numbers that fit one word of marks
     MOST_OF_FIRST,
     KEEP_FIRST,
     FIRST_POSITIONS,  # those a run may begin with, as bits
+    MIXED_START,  # one of them may follow another
     # Where a run's variable parts begin in its record, and how wide it is.
     R_BLOCKED,
     R_COUNTS,
@@ -83,7 +84,7 @@ MASK = 63  # numbers that fit one word of marks
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(68)
+) = range(69)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
