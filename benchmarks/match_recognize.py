@@ -20,11 +20,11 @@ import pyarrow as pa
 from _beside_floor import Figure, Pair, keep, typical
 from _spark_data import EVENTS_A_KEY, events, sampled
 
+import cepheid
 from cepheid.engines.spark.row_patterns import rows_in_order
 from cepheid.engines.spark.setup import start_session
-from cepheid.engines.sql.entrance import sql
-from cepheid.sql.reading import read_statement
-from cepheid.sql.row_query import understood
+from cepheid.sql_lang.reading import read_statement
+from cepheid.sql_lang.row_query import understood
 
 FOLDER = Path("build/bench")
 Row = dict[str, Any]
@@ -83,7 +83,7 @@ def _statement(name: str) -> str:
 
 
 def _found(spark: Any, name: str) -> Any:
-    return sql(_statement(name), spark=spark)
+    return cepheid.sql(_statement(name), spark=spark)
 
 
 def _floor(spark: Any, name: str) -> None:

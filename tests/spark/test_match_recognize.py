@@ -19,7 +19,7 @@ from cepheid.errors import CepheidError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sql"))
 
-from cases import Case, Table, differences, load_cases  # noqa: E402
+from cases import Case, Table, differences, load_cases
 
 CASES = [c for c in load_cases() if c.only != "local"]
 TOPICS = sorted({c.file for c in CASES if c.error is None})
@@ -78,7 +78,7 @@ def _value(kind: type | None, text: str) -> Any:
 @pytest.mark.parametrize("case", [c for c in CASES if c.error is not None], ids=lambda c: c.name)
 def test_error(spark: SparkSession, case: Case) -> None:
     put(spark, case.tables)
-    with pytest.raises(Exception) as caught:  # noqa: PT011, B017  # a worker's error comes as one of Spark's
+    with pytest.raises(Exception) as caught:  # a worker's error comes as one of Spark's
         sql(case.query, spark=spark).collect()
     said = str(caught.value).lower()
     assert case.error is not None

@@ -28,7 +28,7 @@ from cepheid.pattern.row_pattern import (
     RowNode,
     Variable,
 )
-from cepheid.sql.clause import AfterMatch
+from cepheid.sql_lang.clause import AfterMatch
 
 NAVIGATION = ("PREV", "NEXT", "FIRST", "LAST")
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")

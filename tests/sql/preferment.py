@@ -21,7 +21,7 @@ from cepheid.pattern.row_pattern import (
     RowNode,
     Variable,
 )
-from cepheid.sql.clause import AfterMatch
+from cepheid.sql_lang.clause import AfterMatch
 
 Holds = Callable[[str, int, list[tuple[int, str]]], bool]
 """Whether a variable takes a row, given the (row, variable) of the match so far; the row in question is not in it."""

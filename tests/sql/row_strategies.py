@@ -20,7 +20,7 @@ from cepheid.pattern.row_pattern import (
     Variable,
     walk_rows,
 )
-from cepheid.sql.clause import AfterMatch
+from cepheid.sql_lang.clause import AfterMatch
 
 NAMES = ("A", "B", "C")
 BOUNDS = ((0, None), (1, None), (0, 1), (2, 2), (2, None), (0, 2), (1, 2), (1, 3), (0, 0))  # of quantifiers

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid.errors import CepheidError, PatternMistake
-from cepheid.sql.checks import pattern_size
-from cepheid.sql.clause import AfterMatch, Search
-from cepheid.sql.reading import read_statement
-from cepheid.sql.row_patterns import read_row_pattern
-from cepheid.sql.windows import find_windows
+from cepheid.sql_lang.checks import pattern_size
+from cepheid.sql_lang.clause import AfterMatch, Search
+from cepheid.sql_lang.reading import read_statement
+from cepheid.sql_lang.row_patterns import read_row_pattern
+from cepheid.sql_lang.windows import find_windows
 
 BEFORE = "SELECT * FROM t MATCH_RECOGNIZE ("
 

@@ -20,8 +20,8 @@ from cepheid.engines.program import compile, declarations_of
 from cepheid.lang.parser import parse_query
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Pattern
-from cepheid.sql.comments import blank_comments
-from cepheid.sql.from_pattern import is_from_pattern, parse_from_pattern
+from cepheid.sql_lang.comments import blank_comments
+from cepheid.sql_lang.from_pattern import is_from_pattern, parse_from_pattern
 from cepheid.testing.scenarios import load_scenarios
 from cepheid.testing.strategies import events as some_events
 

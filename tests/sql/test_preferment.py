@@ -32,7 +32,7 @@ from cepheid.pattern.row_pattern import (
     Variable,
     variables_of,
 )
-from cepheid.sql.clause import AfterMatch
+from cepheid.sql_lang.clause import AfterMatch
 
 A, B, C = Variable("A"), Variable("B"), Variable("C")
 

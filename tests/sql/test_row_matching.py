@@ -17,7 +17,7 @@ from cepheid.matching.rows.by_path import Way, match_paths
 from cepheid.matching.rows.found import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Matches, Skipping
 from cepheid.matching.rows.program import RowProgram, compile_rows
 from cepheid.pattern.row_pattern import Alternation, Concatenation, Quantified, RowNode, Variable
-from cepheid.sql.clause import AfterMatch
+from cepheid.sql_lang.clause import AfterMatch
 
 MODES = {
     AfterMatch.PAST_LAST_ROW: PAST_LAST,

@@ -20,9 +20,9 @@ from cepheid.pattern.row_pattern import (
     variables_of,
     walk_rows,
 )
-from cepheid.sql.row_pattern_text import row_pattern_text
-from cepheid.sql.row_patterns import read_row_pattern
-from cepheid.sql.scan import STANDARD
+from cepheid.sql_lang.row_pattern_text import row_pattern_text
+from cepheid.sql_lang.row_patterns import read_row_pattern
+from cepheid.sql_lang.scan import STANDARD
 
 A, B, C = Variable("A"), Variable("B"), Variable("C")
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql.scan import SPARK, STANDARD, Dialect, Kind, pieces, scan
-from cepheid.sql.source import SqlSource
+from cepheid.sql_lang.scan import SPARK, STANDARD, Dialect, Kind, pieces, scan
+from cepheid.sql_lang.source import SqlSource
 
 W, N, S, D, P = Kind.WORD, Kind.NAME, Kind.STRING, Kind.NUMBER, Kind.SIGN
 

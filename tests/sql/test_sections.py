@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from cepheid.errors import CepheidError, SyntaxMistake
 from cepheid.pattern.row_pattern import Quantified, Variable
-from cepheid.sql.clause import AfterMatch, Clause, Rows, SqlText
-from cepheid.sql.row_pattern_text import row_pattern_text
-from cepheid.sql.scan import SPARK, Kind, scan
-from cepheid.sql.sections import read_clause
-from cepheid.sql.source import SqlSource
-from cepheid.sql.statement import clauses_of, rewrite_clauses
+from cepheid.sql_lang.clause import AfterMatch, Clause, Rows, SqlText
+from cepheid.sql_lang.row_pattern_text import row_pattern_text
+from cepheid.sql_lang.scan import SPARK, Kind, scan
+from cepheid.sql_lang.sections import read_clause
+from cepheid.sql_lang.source import SqlSource
+from cepheid.sql_lang.statement import clauses_of, rewrite_clauses
 
 BEFORE = "SELECT * FROM t MATCH_RECOGNIZE ("
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql.scan import STANDARD
-from cepheid.sql.source import Span
-from cepheid.sql.statement import FoundClause, find_clauses, replace_spans, rewrite_clauses
-from cepheid.sql.table_factor import Alias
+from cepheid.sql_lang.scan import STANDARD
+from cepheid.sql_lang.source import Span
+from cepheid.sql_lang.statement import FoundClause, find_clauses, replace_spans, rewrite_clauses
+from cepheid.sql_lang.table_factor import Alias
 
 MR = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)"
 

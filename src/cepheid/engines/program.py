@@ -15,7 +15,7 @@ from cepheid.pattern.types import NO_SCHEMA, STRING, TIMESTAMP, Schema, Type, st
 from cepheid.plan.plan import Plan
 from cepheid.plan.planner import plan_pattern
 from cepheid.plan.validate import output_types
-from cepheid.sql.from_pattern import is_from_pattern, parse_from_pattern
+from cepheid.sql_lang.from_pattern import is_from_pattern, parse_from_pattern
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
-from cepheid.sql.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, shown, wanted
-from cepheid.sql.clause import Rows
-from cepheid.sql.row_query import RowQuery
-from cepheid.sql.scan import SPARK
+from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, shown, wanted
+from cepheid.sql_lang.clause import Rows
+from cepheid.sql_lang.row_query import RowQuery
+from cepheid.sql_lang.scan import SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

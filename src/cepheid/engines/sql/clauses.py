@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from cepheid.sql.checks import check_clause
-from cepheid.sql.common_tables import common_tables_before, with_tables
-from cepheid.sql.row_query import RowQuery, understood
-from cepheid.sql.scan import Dialect
-from cepheid.sql.sections import read_clause
-from cepheid.sql.source import SqlSource
-from cepheid.sql.statement import clauses_of
+from cepheid.sql_lang.checks import check_clause
+from cepheid.sql_lang.common_tables import common_tables_before, with_tables
+from cepheid.sql_lang.row_query import RowQuery, understood
+from cepheid.sql_lang.scan import Dialect
+from cepheid.sql_lang.sections import read_clause
+from cepheid.sql_lang.source import SqlSource
+from cepheid.sql_lang.statement import clauses_of
 
 
 class Database(Protocol):

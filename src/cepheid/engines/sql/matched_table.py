@@ -15,9 +15,9 @@ from cepheid.matching.rows.match import match_rows
 from cepheid.matching.rows.program import RowProgram, compile_rows
 from cepheid.matching.rows.terms import MatchedRows, Points
 from cepheid.pattern.row_terms import At, MatchNumber, Over, RowTerm
-from cepheid.sql.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED
-from cepheid.sql.clause import AfterMatch, Rows
-from cepheid.sql.row_query import RowQuery
+from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED
+from cepheid.sql_lang.clause import AfterMatch, Rows
+from cepheid.sql_lang.row_query import RowQuery
 
 _MODES = {
     AfterMatch.PAST_LAST_ROW: PAST_LAST,

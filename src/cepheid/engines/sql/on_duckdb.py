@@ -9,9 +9,9 @@ import pyarrow as pa
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching
 from cepheid.errors import InputMistake
-from cepheid.sql.asking import ARRIVAL, KEY, ORDER, order_text, shown, wanted
-from cepheid.sql.row_query import RowQuery
-from cepheid.sql.scan import STANDARD
+from cepheid.sql_lang.asking import ARRIVAL, KEY, ORDER, order_text, shown, wanted
+from cepheid.sql_lang.row_query import RowQuery
+from cepheid.sql_lang.scan import STANDARD
 
 
 def run_locally(text: str, frames: dict[str, Any]) -> pa.Table:

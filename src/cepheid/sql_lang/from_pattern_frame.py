@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from cepheid.lang.scene import Answer, Scene
 from cepheid.lang.words import CLOSING, open_brackets
-from cepheid.sql.from_pattern_clauses import MODES
+from cepheid.sql_lang.from_pattern_clauses import MODES
 
 _EXAMPLE = "FROM PATTERN (e1=A -> e2=B)"
 

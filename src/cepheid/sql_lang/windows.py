@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.sql.clause import Name, WindowClause
-from cepheid.sql.cursor import Cursor, can_be_name, read_name
-from cepheid.sql.heads import Section, head_after_value
-from cepheid.sql.scan import SPARK, Dialect
-from cepheid.sql.sections import read_window
-from cepheid.sql.source import CLOSING, Span, SqlSource
+from cepheid.sql_lang.clause import Name, WindowClause
+from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
+from cepheid.sql_lang.heads import Section, head_after_value
+from cepheid.sql_lang.scan import SPARK, Dialect
+from cepheid.sql_lang.sections import read_window
+from cepheid.sql_lang.source import CLOSING, Span, SqlSource
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql.clause import Definition, Name, Subset
-from cepheid.sql.cursor import Cursor, can_be_name, read_name
-from cepheid.sql.items import missing_comma, read_items, second_as
+from cepheid.sql_lang.clause import Definition, Name, Subset
+from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
+from cepheid.sql_lang.items import missing_comma, read_items, second_as
 
 _FORMS = {"SUBSET": "`SUBSET U = (A, B)`", "DEFINE": "`DEFINE A AS price > 10`"}
 

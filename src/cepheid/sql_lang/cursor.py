@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cepheid.errors import Place
-from cepheid.sql.clause import Name, SqlText
-from cepheid.sql.scan import Kind, Token
-from cepheid.sql.source import SqlSource
+from cepheid.sql_lang.clause import Name, SqlText
+from cepheid.sql_lang.scan import Kind, Token
+from cepheid.sql_lang.source import SqlSource
 
 
 class Cursor:

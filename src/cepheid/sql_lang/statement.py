@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql.cursor import Cursor
-from cepheid.sql.scan import SPARK, Dialect
-from cepheid.sql.source import Span, SqlSource
-from cepheid.sql.table_factor import Alias, TableFactor, factor_before, read_alias
+from cepheid.sql_lang.cursor import Cursor
+from cepheid.sql_lang.scan import SPARK, Dialect
+from cepheid.sql_lang.source import Span, SqlSource
+from cepheid.sql_lang.table_factor import Alias, TableFactor, factor_before, read_alias
 
 
 @dataclass(frozen=True)

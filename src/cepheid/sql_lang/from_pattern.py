@@ -13,18 +13,18 @@ from cepheid.errors import PatternMistake, SyntaxMistake
 from cepheid.lang.reading import load_grammar, read_tree
 from cepheid.lang.source import Source
 from cepheid.pattern.model import Declarations, Stream
-from cepheid.sql.comments import blank_comments
-from cepheid.sql.from_pattern_clauses import MODES
-from cepheid.sql.from_pattern_mistakes import explain_from_pattern
-from cepheid.sql.from_pattern_query import read_from_query
-from cepheid.sql.last_element import read_last
+from cepheid.sql_lang.comments import blank_comments
+from cepheid.sql_lang.from_pattern_clauses import MODES
+from cepheid.sql_lang.from_pattern_mistakes import explain_from_pattern
+from cepheid.sql_lang.from_pattern_query import read_from_query
+from cepheid.sql_lang.last_element import read_last
 
 _BEGINNING = re.compile(r"\s*from\s+([a-z]+)\b\s*(\()?", re.IGNORECASE)
 
 
 @cache
 def _parser() -> Lark:
-    return load_grammar("cepheid.sql", "from_pattern.lark", ["queries"])
+    return load_grammar("cepheid.sql_lang", "from_pattern.lark", ["queries"])
 
 
 def is_from_pattern(text: str) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.sql.checks import check_clause
-from cepheid.sql.clause import Clause
-from cepheid.sql.scan import SPARK, Dialect
-from cepheid.sql.sections import read_clause
-from cepheid.sql.source import SqlSource
-from cepheid.sql.statement import FoundClause, clauses_of
-from cepheid.sql.windows import FoundWindow, windows_of
+from cepheid.sql_lang.checks import check_clause
+from cepheid.sql_lang.clause import Clause
+from cepheid.sql_lang.scan import SPARK, Dialect
+from cepheid.sql_lang.sections import read_clause
+from cepheid.sql_lang.source import SqlSource
+from cepheid.sql_lang.statement import FoundClause, clauses_of
+from cepheid.sql_lang.windows import FoundWindow, windows_of
 
 
 @dataclass(frozen=True)

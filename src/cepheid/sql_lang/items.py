@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql.clause import Measure, OrderItem, SqlText
-from cepheid.sql.cursor import Cursor, can_be_name, read_name
-from cepheid.sql.heads import ends_value, head, head_after_value, misspelt_head, sure_head
-from cepheid.sql.scan import Token
-from cepheid.sql.source import CLOSING
+from cepheid.sql_lang.clause import Measure, OrderItem, SqlText
+from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
+from cepheid.sql_lang.heads import ends_value, head, head_after_value, misspelt_head, sure_head
+from cepheid.sql_lang.scan import Token
+from cepheid.sql_lang.source import CLOSING
 
 
 def read_items(cursor: Cursor, section: str) -> list[Cursor]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.sql.clause import Name
-from cepheid.sql.cursor import Cursor, can_be_name, read_name
-from cepheid.sql.scan import Kind
-from cepheid.sql.source import OPENING, Span, SqlSource
+from cepheid.sql_lang.clause import Name
+from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
+from cepheid.sql_lang.scan import Kind
+from cepheid.sql_lang.source import OPENING, Span, SqlSource
 
 _BEFORE_TABLE = {"FROM", "JOIN", "LATERAL", "USING"}
 _QUERY = {"SELECT", "WITH", "VALUES", "TABLE", "FROM"}

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import sqlglot
 from sqlglot import exp
 
-from cepheid.sql.clause import OrderItem, Rows
-from cepheid.sql.row_query import RowQuery
+from cepheid.sql_lang.clause import OrderItem, Rows
+from cepheid.sql_lang.row_query import RowQuery
 
 KEY, ORDER, ARRIVAL, MATCH, UNMATCHED = "__k", "__o", "__s", "__match", "__unmatched"
 Quoted = Callable[[str], str]

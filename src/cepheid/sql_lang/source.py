@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cepheid.errors import PatternMistake, Place, SyntaxMistake
-from cepheid.sql.clause import SqlText
-from cepheid.sql.scan import SPARK, Dialect, Kind, Token, scan
+from cepheid.sql_lang.clause import SqlText
+from cepheid.sql_lang.scan import SPARK, Dialect, Kind, Token, scan
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "{-": "-}"}
 OPENING = {close: opening for opening, close in CLOSING.items()}

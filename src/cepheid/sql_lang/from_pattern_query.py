@@ -14,8 +14,8 @@ from cepheid.lang.source import Source
 from cepheid.pattern.expr import Expr, conjunction
 from cepheid.pattern.model import Emission, Every, Pattern, Selection, Skip, SkipTo, Stream
 from cepheid.pattern.resolve import resolve_stream
-from cepheid.sql.from_pattern_select import read_select
-from cepheid.sql.from_pattern_steps import StepReader
+from cepheid.sql_lang.from_pattern_select import read_select
+from cepheid.sql_lang.from_pattern_steps import StepReader
 
 _NAMELESS = "matches"  # as a bare pattern of the language
 _CLAUSES = {"whole_within": "WITHIN", "partition": "PARTITION BY", "condition": "WHERE"}

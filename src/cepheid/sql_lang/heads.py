@@ -9,8 +9,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from enum import Enum
 
-from cepheid.sql.cursor import Cursor
-from cepheid.sql.scan import Kind, Token
+from cepheid.sql_lang.cursor import Cursor
+from cepheid.sql_lang.scan import Kind, Token
 
 
 class Section(Enum):

@@ -12,11 +12,11 @@ from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer
 
 from cepheid.pattern.row_pattern import RowNode
-from cepheid.sql.cursor import Cursor, can_be_name
-from cepheid.sql.row_pattern_builder import RowPatternBuilder
-from cepheid.sql.row_pattern_mistakes import check_depth, explain, no_parentheses
-from cepheid.sql.scan import SPARK, Dialect, Kind
-from cepheid.sql.source import SqlSource
+from cepheid.sql_lang.cursor import Cursor, can_be_name
+from cepheid.sql_lang.row_pattern_builder import RowPatternBuilder
+from cepheid.sql_lang.row_pattern_mistakes import check_depth, explain, no_parentheses
+from cepheid.sql_lang.scan import SPARK, Dialect, Kind
+from cepheid.sql_lang.source import SqlSource
 
 _SIGNS = {
     "*": "STAR",
@@ -96,7 +96,7 @@ def _terminal(cursor: Cursor, i: int) -> str:
 
 @cache
 def _parser() -> Lark:
-    grammar = resources.files("cepheid.sql").joinpath("row_pattern.lark").read_text(encoding="utf-8")
+    grammar = resources.files("cepheid.sql_lang").joinpath("row_pattern.lark").read_text(encoding="utf-8")
     return Lark(
         grammar,
         parser="lalr",

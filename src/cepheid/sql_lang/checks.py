@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.pattern.row_pattern import Exclusion, Permutation, Quantified, RowNode, variables_of, walk_rows
-from cepheid.sql.clause import Clause, Name, Rows, SqlText
-from cepheid.sql.scan import SPARK, Dialect, Token, scan
+from cepheid.sql_lang.clause import Clause, Name, Rows, SqlText
+from cepheid.sql_lang.scan import SPARK, Dialect, Token, scan
 
 MOST_PERMUTED = 8
 BIGGEST = 100_000

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from cepheid.pattern.row_pattern import RowNode, variables_of
 from cepheid.pattern.row_terms import Condition, RowTerm
-from cepheid.sql.clause import Clause, OrderItem, Rows, Skip
-from cepheid.sql.expressions import Terms
+from cepheid.sql_lang.clause import Clause, OrderItem, Rows, Skip
+from cepheid.sql_lang.expressions import Terms
 
 
 @dataclass(frozen=True)

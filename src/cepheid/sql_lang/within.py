@@ -9,10 +9,10 @@ import re
 
 from cepheid.errors import CepheidError, PatternMistake
 from cepheid.pattern.duration import MICROSECONDS, UNITS, duration
-from cepheid.sql.clause import SqlText
-from cepheid.sql.cursor import Cursor
-from cepheid.sql.heads import head
-from cepheid.sql.scan import Kind, Token
+from cepheid.sql_lang.clause import SqlText
+from cepheid.sql_lang.cursor import Cursor
+from cepheid.sql_lang.heads import head
+from cepheid.sql_lang.scan import Kind, Token
 
 _FORMS = "write for example `WITHIN INTERVAL '5' MINUTE`, `WITHIN '5 minutes'` or `WITHIN 5 MINUTES`"
 _FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql.clause import Clause, Search, WindowClause
-from cepheid.sql.cursor import Cursor, can_be_name, read_name
-from cepheid.sql.definitions import read_definitions, read_subsets
-from cepheid.sql.heads import Section, head, misspelt_head
-from cepheid.sql.items import read_measures, read_order, read_values
-from cepheid.sql.row_patterns import row_pattern_of
-from cepheid.sql.section_words import read_frame, read_rows, read_search, read_skip
-from cepheid.sql.source import Span, SqlSource
-from cepheid.sql.within import read_within
+from cepheid.sql_lang.clause import Clause, Search, WindowClause
+from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
+from cepheid.sql_lang.definitions import read_definitions, read_subsets
+from cepheid.sql_lang.heads import Section, head, misspelt_head
+from cepheid.sql_lang.items import read_measures, read_order, read_values
+from cepheid.sql_lang.row_patterns import row_pattern_of
+from cepheid.sql_lang.section_words import read_frame, read_rows, read_search, read_skip
+from cepheid.sql_lang.source import Span, SqlSource
+from cepheid.sql_lang.within import read_within
 
 _Parts = dict[Section, Any]
 

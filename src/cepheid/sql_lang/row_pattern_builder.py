@@ -18,7 +18,7 @@ from cepheid.pattern.row_pattern import (
     RowNode,
     Variable,
 )
-from cepheid.sql.source import SqlSource
+from cepheid.sql_lang.source import SqlSource
 
 _BOUNDS: dict[str, tuple[int, int | None]] = {"star": (0, None), "plus": (1, None), "optional": (0, 1)}
 _DIGITS = 9  # of a bound: more are refused before they are counted with

@@ -17,8 +17,8 @@ from sqlglot.errors import SqlglotError
 
 from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.pattern.row_terms import At, Condition, MatchNumber, Over, RowTerm, Variables
-from cepheid.sql.clause import SqlText
-from cepheid.sql.scalar import Tree, literal, to_expr
+from cepheid.sql_lang.clause import SqlText
+from cepheid.sql_lang.scalar import Tree, literal, to_expr
 
 # Names that no database knows as functions of its own, for those that mean something else in a row pattern.
 _OWN = ("FIRST", "LAST", "PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "RUNNING", "FINAL")

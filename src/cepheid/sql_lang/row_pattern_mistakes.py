@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cepheid.errors import PatternMistake, SyntaxMistake
-from cepheid.sql.cursor import Cursor, shown
-from cepheid.sql.scan import Kind, Token
-from cepheid.sql.source import CLOSING, OPENING
+from cepheid.sql_lang.cursor import Cursor, shown
+from cepheid.sql_lang.scan import Kind, Token
+from cepheid.sql_lang.source import CLOSING, OPENING
 
 DEEPEST = 100  # brackets within brackets
 

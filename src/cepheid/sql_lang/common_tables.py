@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheid.sql.source import Span, SqlSource
+from cepheid.sql_lang.source import Span, SqlSource
 
 
 @dataclass(frozen=True)

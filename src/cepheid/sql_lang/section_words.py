@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql.clause import AfterMatch, Rows, Search, Skip, SqlText
-from cepheid.sql.cursor import Cursor, can_be_name, read_name
-from cepheid.sql.heads import head_after_value
-from cepheid.sql.source import CLOSING
+from cepheid.sql_lang.clause import AfterMatch, Rows, Search, Skip, SqlText
+from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
+from cepheid.sql_lang.heads import head_after_value
+from cepheid.sql_lang.source import CLOSING
 
 _ROWS = {
     ("ONE", "ROW", "PER", "MATCH"): Rows.ONE,

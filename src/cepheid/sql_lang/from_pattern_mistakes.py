@@ -11,8 +11,8 @@ from cepheid.lang import mistakes_in_conditions as conditions
 from cepheid.lang import mistakes_in_form as form
 from cepheid.lang import mistakes_in_patterns as patterns
 from cepheid.lang.mistakes import Rule, explain_by
-from cepheid.sql import from_pattern_clauses as clauses
-from cepheid.sql import from_pattern_frame as frame
+from cepheid.sql_lang import from_pattern_clauses as clauses
+from cepheid.sql_lang import from_pattern_frame as frame
 
 
 def explain_from_pattern(
