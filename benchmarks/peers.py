@@ -52,6 +52,8 @@ def main() -> None:
         for peer in (PEERS[name] for name in arguments.peers):
             if peer.only and query.name not in peer.only:
                 continue
+            if query.asked_of is not None and peer.name not in query.asked_of:
+                continue
             wanted = arguments.events
             events = (
                 min(int(slices[peer.name]), wanted) if peer.name in slices else peer.events(query, wanted)

@@ -18,6 +18,7 @@ class Query:
     asks: str
     text: str
     columns: int
+    asked_of: frozenset[str] | None = None  # engines; None: all of them
 
 
 SEQUENCE = Query(
@@ -27,6 +28,15 @@ SEQUENCE = Query(
     """Login as l -> first Payment[amount > 700] as p -> first Payment[amount > p.amount] as q
     .within(1d) .partition_by(user_id) .emit(a: l.id, b: p.id, c: q.id)""",
     3,
+)
+SEQUENCE_ANY = Query(
+    "sequence_any",
+    "a login, a payment over 700 after it, a higher one after that, within a day, per user: every three that fit",
+    # What `->` means if nothing is said, and what Flink calls followedByAny.
+    """Login as l -> Payment[amount > 700] as p -> Payment[amount > p.amount] as q
+    .within(1d) .partition_by(user_id) .emit(a: l.id, b: p.id, c: q.id)""",
+    3,
+    frozenset({"cepheid", "cepheid-spark", "flink"}),
 )
 BRUTE_FORCE = Query(
     "brute_force",
@@ -68,4 +78,4 @@ V_SHAPE = Query(
     3,
 )
 
-QUERIES = {q.name: q for q in (SEQUENCE, BRUTE_FORCE, RISING, ABSENCE, CORRELATION, V_SHAPE)}
+QUERIES = {q.name: q for q in (SEQUENCE, SEQUENCE_ANY, BRUTE_FORCE, RISING, ABSENCE, CORRELATION, V_SHAPE)}

@@ -10,6 +10,7 @@ from preferment import SkipMistake
 CASES = [c for c in load_cases() if c.file != "errors.yaml" and c.only != "spark"]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.file}-{c.name}")
 def test_case(case: Case) -> None:
     if case.error is None:

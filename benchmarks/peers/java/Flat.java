@@ -59,7 +59,7 @@ public final class Flat {
     public static boolean[] typesOf(String query) {
         boolean[] named = new boolean[TICK + 1];
         int[] types = switch (query) {
-            case "sequence" -> new int[] {LOGIN, PAYMENT};
+            case "sequence", "sequence_any" -> new int[] {LOGIN, PAYMENT};
             case "brute_force" -> new int[] {LOGIN, FAILED};
             case "rising" -> new int[] {PAYMENT};
             case "absence" -> new int[] {ORDER, CONFIRM};

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engines.columnar.ordering import by_code
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import CompiledPlan, Kernel, Keys
@@ -27,6 +28,7 @@ def warm() -> None:
         events = to_events(pa.table({}), plan.columns, none, none, none)
         Kernel(plan).match(events, Keys.without_state(offsets), 0, ends=True)
     select_rows(needed_by(plan.plan), places_of([0]), KeyedRows.of([none], none, offsets))
+    by_code(none, offsets)
     unpack(*pack(none, offsets))
     match_lanes(0, none.astype(np.uint64), none, none, none, none)
 

@@ -88,7 +88,7 @@ public final class FlinkPeer {
         @Override
         public void processMatch(Map<String, List<Event>> match, Context context, Collector<Long> out) {
             switch (query) {
-                case "sequence" -> Found.add(first(match, "l"), first(match, "p"), first(match, "q"));
+                case "sequence", "sequence_any" -> Found.add(first(match, "l"), first(match, "p"), first(match, "q"));
                 case "brute_force" -> Found.add(first(match, "f"), first(match, "l"), last(match.get("f")));
                 case "rising" -> Found.add(first(match, "s"), first(match, "e"), last(match.get("r")));
                 case "absence" -> Found.add(first(match, "o"));

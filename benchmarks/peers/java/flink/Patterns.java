@@ -17,6 +17,7 @@ final class Patterns {
     static Pattern<Event, ?> of(String query) {
         return switch (query) {
             case "sequence" -> sequence();
+            case "sequence_any" -> sequenceOfAny();
             case "brute_force" -> bruteForce();
             case "rising" -> rising();
             case "absence" -> absence();
@@ -31,6 +32,14 @@ final class Patterns {
         return Pattern.<Event>begin("l", AfterMatchSkipStrategy.noSkip()).where(type(Flat.LOGIN))
                 .followedBy("p").where(SimpleCondition.of(e -> e.type == Flat.PAYMENT && e.amount > 700))
                 .followedBy("q").where(when((e, c) -> e.type == Flat.PAYMENT && e.amount > last(c, "p").amount))
+                .within(bound(DAY));
+    }
+
+    /** followedByAny takes every event that fits, and goes on waiting. */
+    private static Pattern<Event, ?> sequenceOfAny() {
+        return Pattern.<Event>begin("l", AfterMatchSkipStrategy.noSkip()).where(type(Flat.LOGIN))
+                .followedByAny("p").where(SimpleCondition.of(e -> e.type == Flat.PAYMENT && e.amount > 700))
+                .followedByAny("q").where(when((e, c) -> e.type == Flat.PAYMENT && e.amount > last(c, "p").amount))
                 .within(bound(DAY));
     }
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from cepheid.engines.columnar.instants import Marks, Numbers, read_times
+from cepheid.engines.columnar.instants import Marks, Numbers, filled, read_times
 from cepheid.engines.columnar.present import own_fields
 from cepheid.engines.columnar.scan import Batch
 from cepheid.engines.local.arrow_types import plain_arrow
@@ -19,6 +20,8 @@ from cepheid.engines.local.times import from_microseconds
 from cepheid.matching.compiled.arrow_terms import FIRST_INSTANT, LAST_INSTANT
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.event import Event
+
+Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class EventBatch:
         if without:
             good &= ~np.isin(codes, without)
         _check_instants(batch)
-        return cls(batch, columns, times, good, _rows_by_type(names, codes, good))
+        return cls(batch, columns, times, good, _RowsByType(names, codes, good))
 
     @property
     def bad(self) -> Numbers:
@@ -61,24 +64,46 @@ class EventBatch:
         return found
 
 
-def _types(batch: Batch, columns: Columns) -> tuple[list[str], Numbers]:
+def _types(batch: Batch, columns: Columns) -> tuple[list[str], Codes]:
     """The names of types and each row's number among them; -1: null."""
     column = batch.columns.get(columns.type)
     if column is None:
-        return [columns.plain_type or ""], np.zeros(batch.rows, np.int64)
+        return [columns.plain_type or ""], np.zeros(batch.rows, np.int32)
     if not pa.types.is_dictionary(column.type):
         column = column.cast(pa.large_string()).dictionary_encode()
-    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = filled(column.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
     return column.dictionary.cast(pa.large_string()).to_pylist(), codes
 
 
-def _rows_by_type(names: list[str], codes: Numbers, good: Marks) -> dict[str, Numbers]:
-    found: dict[str, Numbers] = {}
-    for code, name in enumerate(names):
-        rows = np.flatnonzero((codes == code) & good) if len(names) > 1 else np.flatnonzero(good)
-        if len(rows):
-            found[name] = np.union1d(found[name], rows) if name in found else rows
-    return found
+class _RowsByType(Mapping[str, Numbers]):
+    """Only types that somebody asks for are looked for: most events are often of others."""
+
+    def __init__(self, names: list[str], codes: Codes, good: Marks) -> None:
+        own = codes if good.all() else codes[good]
+        counts = np.bincount(own, minlength=len(names)) if len(own) else np.zeros(len(names), np.int64)
+        self._codes, self._good, self._every = codes, good, len(own) == len(codes)
+        self._numbers: dict[str, list[int]] = {}
+        for code in np.flatnonzero(counts).tolist():
+            self._numbers.setdefault(names[code], []).append(code)
+        self._rows: dict[str, Numbers] = {}
+
+    def __getitem__(self, name: str) -> Numbers:
+        if name not in self._rows:
+            self._rows[name] = np.flatnonzero(self._are(self._numbers[name]))
+        return self._rows[name]
+
+    def _are(self, numbers: list[int]) -> Marks:
+        same: Marks = self._codes == numbers[0] if len(numbers) == 1 else np.isin(self._codes, numbers)
+        return same if self._every else same & self._good
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._numbers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
 
 
 def _check_instants(batch: Batch) -> None:

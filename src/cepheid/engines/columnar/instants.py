@@ -43,7 +43,9 @@ def read_times(column: Any, unit: str) -> tuple[Numbers, Marks]:
         micros, wrong = _of_floats(column, unit)
     else:
         micros, wrong = _of_texts(column, unit)
-    return micros, wrong | (micros < FIRST_INSTANT) | (micros > LAST_INSTANT)
+    if len(micros) and (micros.min() < FIRST_INSTANT or micros.max() > LAST_INSTANT):
+        wrong = wrong | (micros < FIRST_INSTANT) | (micros > LAST_INSTANT)
+    return micros, wrong
 
 
 def _unknown(column: Any) -> Marks:
@@ -59,7 +61,12 @@ def _of_instants(column: Any) -> tuple[Numbers, Marks]:
         column = column.cast(pa.date32())
     zone = kind.tz if pa.types.is_timestamp(kind) else None
     micros = column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
-    return pc.fill_null(micros, 0).to_numpy(zero_copy_only=False), _unknown(column)
+    return filled(micros, 0).to_numpy(zero_copy_only=False), _unknown(column)
+
+
+def filled(column: Any, value: Any) -> Any:
+    """Without nulls. Arrow copies a column also where it has none."""
+    return pc.fill_null(column, value) if column.null_count else column
 
 
 def _of_whole(column: Any, unit: str) -> tuple[Numbers, Marks]:

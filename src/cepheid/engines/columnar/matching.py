@@ -53,18 +53,20 @@ class Sorted:
     rows: Numbers
     offsets: Numbers  # where each key begins; one more
     _marks: dict[tuple[int, ...] | None, Marks] = field(default_factory=dict)
+    _columns: dict[str, Numbers] = field(default_factory=dict)  # in the order of the rows
 
     @classmethod
-    def of(cls, group: Group, table: pa.Table, order_columns: int) -> Sorted:
-        table = table.combine_chunks()
+    def of(cls, group: Group, table: pa.Table, order_columns: int, pool: Executor) -> Sorted:
+        columns = pool.map(pa.ChunkedArray.combine_chunks, table.columns)
+        table = pa.table(list(columns), schema=table.schema)
         order = total_order(table, order_columns)
         codes, count = key_codes(group.plan, table)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))])
         if order is None:
-            return cls(table, None, by_code(codes, count), offsets)
+            return cls(table, None, by_code(codes, offsets), offsets)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        return cls(table, rank, order[by_code(codes[order], count)], offsets)
+        return cls(table, rank, order[by_code(codes[order], offsets)], offsets)
 
     def ranks(self, rows: Numbers) -> Numbers:
         return rows if self.rank is None else self.rank[rows]
@@ -73,8 +75,7 @@ class Sorted:
     def tested(self) -> KeyedRows:
         """Times and the bits of all tests, in the order of the rows: gathered once for all streams."""
         names = [name for name in self.table.column_names if name.startswith(BITS)]
-        bits = [self.table[name].to_numpy()[self.rows] for name in names]
-        return KeyedRows.of(bits, self.table[TIME].to_numpy()[self.rows], self.offsets)
+        return KeyedRows.of([self._gathered(n) for n in names], self._gathered(TIME), self.offsets)
 
     @cached_property
     def words(self) -> KnownWords:
@@ -82,8 +83,18 @@ class Sorted:
 
     @cached_property
     def types(self) -> Numbers:
-        found: Numbers = self.table[TYPE].to_numpy()[self.rows]
-        return found
+        return self._gathered(TYPE)
+
+    def _gathered(self, name: str) -> Numbers:
+        if name not in self._columns:
+            self._columns[name] = self.table[name].to_numpy()[self.rows]
+        return self._columns[name]
+
+    def gather(self, pool: Executor) -> None:
+        """What threads share is there before they begin."""
+        names = [n for n in self.table.column_names if n.startswith(BITS) or n in (TIME, TYPE)]
+        list(pool.map(self._gathered, names))
+        self.tested, self.types  # noqa: B018
 
     def of_types(self, types: tuple[int, ...] | None) -> Marks:
         """The rows of some types, by their numbers; None: all rows."""
@@ -169,7 +180,7 @@ def match_all(
     matchers: Sequence[StreamMatcher], rows: Sorted, end: int, pool: Executor, threads: int
 ) -> Iterator[Answers]:
     """What each stream finds, in their order; never many more of them in memory than are worked on."""
-    rows.tested, rows.types  # noqa: B018  # what threads share is there before they begin
+    rows.gather(pool)
     waiting: deque[list[Future[list[Answers]]]] = deque()
     for matcher in matchers:
         waiting.append(matcher.begin(rows, end, pool, threads))

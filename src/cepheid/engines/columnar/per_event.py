@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from cepheid.engines.columnar.event_batch import EventBatch
-from cepheid.engines.columnar.instants import Marks, Numbers
+from cepheid.engines.columnar.instants import Marks, Numbers, filled
 from cepheid.matching.compiled.arrow_terms import Fields, Stays
 from cepheid.matching.compiled.arrow_tests import condition
 from cepheid.matching.compiled.keyed_rows import BITS_A_COLUMN
@@ -83,8 +82,8 @@ class SharedBits:
         for number, test in enumerate(self.tests):
             own = events.batch.by_type.get(test.type)
             if own is not None:
-                passed = events.passed(test, self.in_python).astype(np.int64)
-                bits[number // BITS_A_COLUMN][own] |= passed << (number % BITS_A_COLUMN)
+                passing = own[events.passed(test, self.in_python)]
+                bits[number // BITS_A_COLUMN][passing] |= 1 << (number % BITS_A_COLUMN)
         if self.sees_all:
             return bits, events.batch.good
         wanted: Marks = np.zeros(rows, np.bool_)
@@ -142,7 +141,7 @@ class TestedBatch:
             found = condition(expr, self._fields[kind])
         except Stays:
             return None
-        marks: Marks = pc.fill_null(found, False).to_numpy(zero_copy_only=False)
+        marks: Marks = filled(found, False).to_numpy(zero_copy_only=False)
         return marks
 
 

@@ -46,14 +46,14 @@ class PieceReader:
 
     def _take(self, batch: Batch, found: PieceRead) -> None:
         events = EventBatch.of(batch, self.columns)
-        rows = events.good
-        if not rows.all():
+        times = events.times
+        if not events.good.all():
             found.bad += (events.bad + (batch.first - found.piece.first)).tolist()
-        count = int(rows.sum())
-        if not count:
+            times = times[events.good]
+        if not len(times):
             return
-        found.events += count
-        last = int(events.times[rows].max())
+        found.events += len(times)
+        last = int(times.max())
         found.last = last if found.last is None else max(found.last, last)
         found.types.update(events.by_type)
         tested = TestedBatch(events)

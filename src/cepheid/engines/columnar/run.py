@@ -91,7 +91,7 @@ def _match(
     results = [StreamResults(s, work.outputs(s.name), group, work.columns) for s in group.streams]
     for table in kept.parts():
         if table.num_rows:
-            rows = Sorted.of(group, table, order)
+            rows = Sorted.of(group, table, order, pool)
             found = match_all(matchers, rows, end, pool, work.threads)
             for result, answers in zip(results, found, strict=True):
                 result.add(rows, answers, end)

@@ -81,6 +81,7 @@ class ParquetFile:
     path: Path
     schema: pa.Schema
     groups: tuple[int, ...]  # rows of each row group
+    metadata: Any = field(default=None, compare=False, repr=False)  # so that nobody reads it again
 
 
 def scan_parquet(files: Iterable[ParquetFile], dictionaries: Sequence[str] = ()) -> Scan | None:
@@ -109,7 +110,9 @@ def _row_group(
 
         as_codes = [name for name in dictionaries if _is_text(file.schema, name)]
         at = first
-        with parquet.ParquetFile(file.path, read_dictionary=as_codes or None) as opened:
+        with parquet.ParquetFile(
+            file.path, metadata=file.metadata, read_dictionary=as_codes or None
+        ) as opened:
             # A dot in a name would be taken for a path.
             plain = names is not None and not any("." in name for name in names)
             columns = list(names) if plain and names is not None else None

@@ -27,7 +27,7 @@ class ParquetReader:
             self._rows: int = file.metadata.num_rows
             groups = range(file.metadata.num_row_groups)
             rows = tuple(file.metadata.row_group(i).num_rows for i in groups)
-            self.file = ParquetFile(path, file.schema_arrow, rows)
+            self.file = ParquetFile(path, file.schema_arrow, rows, file.metadata)
         check_columns([name for name, _ in self._struct.fields], columns)
 
     def struct(self) -> Type:
