@@ -283,7 +283,8 @@ def check_kills(job: Job, least_active: int) -> None:
     assert sum(kill.active for kill in job.kills) >= least_active, job.kills
     assert commits == sorted(commits)
     assert commits[-1] > commits[0], job.kills
-    assert sum(kill.open_batch is not None for kill in job.kills) * 2 >= len(job.kills), job.kills
+    # Kills at random moments may all fall between batches, the shorter batches are; the others may not.
+    assert sum(kill.open_batch is not None for kill in job.kills) * 3 >= len(job.kills), job.kills
     assert len(job.batches("commits")) > commits[-1], job.kills
 
 
