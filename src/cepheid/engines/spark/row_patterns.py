@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
+from cepheid.errors import InputMistake
 from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, shown, wanted
 from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.row_query import RowQuery
@@ -34,6 +35,12 @@ class _Spark:
 
     def matched(self, query: RowQuery, table: str, before: str) -> str:
         in_order = rows_in_order(self.spark, query, table, before)
+        if in_order.isStreaming:
+            raise InputMistake(
+                f"MATCH_RECOGNIZE reads a stream here (`{table}`), and only bounded tables are matched so far",
+                code="not_yet_streaming",
+                hint="say it as a pattern or as FROM PATTERN, which run on streams",
+            )
         given = [c for c in in_order.columns if not _is_ours(c, query)]
         schema = _out(in_order, query)
         found = in_order.mapInArrow(_matching(query, schema), _spark_schema(schema))
