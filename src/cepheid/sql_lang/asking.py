@@ -21,6 +21,12 @@ def wanted(query: RowQuery) -> list[str]:
     return [*(["*"] if query.all_rows else []), *keys, *made]
 
 
+def made_for_us(query: RowQuery) -> set[str]:
+    """Names of columns that are none of the table's: exactly these, for a table may have others that begin so."""
+    keys = (f"{KEY}{i}" for i in range(len(query.partition_by)))
+    return {*query.columns, *keys, ORDER, ARRIVAL}
+
+
 def order_text(item: OrderItem) -> str:
     """Null is the least of all, unless it is said where nulls go: every database does then the same."""
     first = not item.descending if item.nulls_first is None else item.nulls_first

@@ -182,10 +182,8 @@ class KernelRows:
             names = pa.array(list(self.compiled.types), pa.string())
             return pc.fill_null(pc.index_in(given, names), -1).to_numpy().astype(np.int64)  # type: ignore[no-any-return]
         kinds = np.full(table.num_rows, -1, np.int64)
-        for (
-            name,
-            number,
-        ) in self.compiled.types.items():  # sooner than a table of the names, which takes hashes
+        # Sooner than by a table of the names, which takes hashes.
+        for name, number in self.compiled.types.items():
             kinds[pc.fill_null(pc.equal(given, name), False).to_numpy()] = number
         return kinds
 

@@ -28,10 +28,8 @@ def processor(work: StreamWork) -> Any:
     from pyspark.sql import Row
     from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-    buckets, identity = (
-        work.buckets,
-        work.identity,
-    )  # what travels with the class is only this, and the work packed
+    # What travels with the class is only this, and the work packed.
+    buckets, identity = work.buckets, work.identity
     number_of = {label: number for number, label in enumerate(labels(buckets))}
     packed: bytes = cloudpickle.dumps(work)  # type: ignore[no-untyped-call]  # unpacked where it is worked on
 

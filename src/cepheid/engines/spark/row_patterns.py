@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
 from cepheid.errors import InputMistake
-from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, shown, wanted
+from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, made_for_us, shown, wanted
 from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.row_query import RowQuery
 from cepheid.sql_lang.scan import SPARK
@@ -41,7 +41,7 @@ class _Spark:
                 code="not_yet_streaming",
                 hint="say it as a pattern or as FROM PATTERN, which run on streams",
             )
-        given = [c for c in in_order.columns if not _is_ours(c, query)]
+        given = [c for c in in_order.columns if c not in made_for_us(query)]
         schema = _out(in_order, query)
         found = in_order.mapInArrow(_matching(query, schema), _spark_schema(schema))
         name = f"__cepheid_{secrets.token_hex(8)}"
@@ -78,10 +78,6 @@ def _direction(column: Column, query: RowQuery, i: int) -> Column:
     if item.descending:
         return column.desc_nulls_first() if first else column.desc_nulls_last()
     return column.asc_nulls_first() if first else column.asc_nulls_last()
-
-
-def _is_ours(name: str, query: RowQuery) -> bool:
-    return name in query.columns or name == ORDER or name.startswith(KEY)
 
 
 def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:

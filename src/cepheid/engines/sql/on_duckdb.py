@@ -9,7 +9,7 @@ import pyarrow as pa
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching
 from cepheid.errors import InputMistake
-from cepheid.sql_lang.asking import ARRIVAL, KEY, ORDER, order_text, shown, wanted
+from cepheid.sql_lang.asking import ARRIVAL, KEY, ORDER, made_for_us, order_text, shown, wanted
 from cepheid.sql_lang.row_query import RowQuery
 from cepheid.sql_lang.scan import STANDARD
 
@@ -50,7 +50,7 @@ class _DuckDB:
         self.found += 1
         raw, name = f"__cepheid_found_{self.found}", f"__cepheid_{self.found}"
         self.connection.register(raw, found)
-        own = [c for c in given if not _is_ours(c, query)]
+        own = [c for c in given if c not in made_for_us(query)]
         columns = shown(query, own, self.dialect, _quoted)
         self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT {', '.join(columns)} FROM {raw}")
         return name
@@ -65,10 +65,6 @@ def _rows_in_order(query: RowQuery, table: str) -> str:
     order = [*keys, *(order_text(item) for item in query.order_by), ARRIVAL]
     # What orders rows may be a column that is not asked for, so all of it stands in one query.
     return f"{inner} ORDER BY {', '.join(order)}"
-
-
-def _is_ours(name: str, query: RowQuery) -> bool:
-    return name in query.columns or name in (ORDER, ARRIVAL) or name.startswith(KEY)
 
 
 def _quoted(name: str) -> str:

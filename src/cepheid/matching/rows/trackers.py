@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,15 +26,17 @@ def tracker_of(term: RowTerm, table: pa.Table, variables: Sequence[str]) -> Trac
     )
 
 
-class Tracker:
+class Tracker(ABC):
     """`value` is asked of a row before it is taken: as if it were, and were the variable."""
 
-    def take(self, row: int, variable: int, depth: int) -> None: ...
+    def take(self, row: int, variable: int, depth: int) -> None:  # noqa: B027  # some need not look
+        pass
 
-    def cut(self, depth: int) -> None: ...
+    def cut(self, depth: int) -> None:  # noqa: B027
+        pass
 
-    def value(self, variable: int, row: int, way: Way) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def value(self, variable: int, row: int, way: Way) -> Any: ...
 
 
 class NumberTracker(Tracker):
