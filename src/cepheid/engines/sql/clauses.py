@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from cepheid.sql_lang.checks import check_clause
+from cepheid.errors import PatternMistake
 from cepheid.sql_lang.common_tables import common_tables_before, with_tables
+from cepheid.sql_lang.reading import read_statement
 from cepheid.sql_lang.row_query import RowQuery, understood
 from cepheid.sql_lang.scan import Dialect
-from cepheid.sql_lang.sections import read_clause
 from cepheid.sql_lang.source import SqlSource
 from cepheid.sql_lang.statement import clauses_of
 
@@ -25,12 +25,16 @@ class Database(Protocol):
 
 def without_clauses(text: str, database: Database) -> str:
     """The statement for the database alone. All clauses are read before the first is run."""
+    statement = read_statement(text, dialect=database.letters)
+    if statement.windows:
+        raise PatternMistake(
+            "row patterns in windows are not matched so far",
+            code="window_pattern",
+            place=statement.windows[0].parts.clause.place,
+            hint="say it with MATCH_RECOGNIZE and ALL ROWS PER MATCH",
+        )
+    queries = [understood(clause, database.dialect) for _, clause in statement.clauses]
     source = SqlSource(text, dialect=database.letters)
-    queries = []
-    for clause in clauses_of(source):
-        read = read_clause(source, clause.inside)
-        check_clause(read, database.letters)
-        queries.append(understood(read, database.dialect))
     for query in queries:
         source = _next_replaced(source, query, database)
     return source.text
