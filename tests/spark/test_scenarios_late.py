@@ -79,7 +79,7 @@ def by_stream(spark: Any, bundle: Bundle, settings: Settings, folder: Path) -> R
     _, texts = answer.arrays(answer.payloads[0])  # all streams have the same columns
     names = [name for name, _ in dead[0].columns]
     letters = [answer.arrays(dead[0])[names.index(n)].alias(n) for n in ("id", "scenario")]
-    letter = F.transform(F.arrays_zip(*letters), F.to_json)
+    letter = F.transform(F.arrays_zip(*letters), lambda letter: F.to_json(letter))
     text = F.when(F.col("kind") == "dead_letter", letter).otherwise(texts)
     table = job.table(answer).select("kind", "stream", F.explode(text).alias("text"))
     return _read(run_to_end(table, folder))
