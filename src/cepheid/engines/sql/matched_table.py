@@ -10,7 +10,16 @@ import pyarrow.compute as pc
 
 from cepheid.errors import InputMistake
 from cepheid.matching.rows.aggregates import result_type
-from cepheid.matching.rows.found import NEVER, PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Matches, OpenEnds, Skipping
+from cepheid.matching.rows.found import (
+    NEVER,
+    PAST_LAST,
+    TO_FIRST,
+    TO_LAST,
+    TO_NEXT,
+    Matches,
+    OpenEnds,
+    Skipping,
+)
 from cepheid.matching.rows.match import match_rows
 from cepheid.matching.rows.program import RowProgram, compile_rows
 from cepheid.matching.rows.terms import MatchedRows, Points

@@ -77,7 +77,10 @@ def match_bits(
 
 
 @njit(cache=True, nogil=True)
-def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, target, times, within, noted, is_open, begin_at, cut, reached, unknown):  # type: ignore[no-untyped-def]  # fmt: skip
+def _match(  # type: ignore[no-untyped-def]
+    ops, first, second, states, marks, bits, offsets, may_begin, mode, target, times, within, noted,
+    is_open, begin_at, cut, reached, unknown,
+):  # fmt: skip
     """Starts, sizes and partitions of all matches, the place in the program of each of their rows, and how far each
     partition was searched."""
     starts, sizes, partitions = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
@@ -98,10 +101,13 @@ def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, ta
         noted[:words] = 0
         start = begin_at[partition]
         while start < end:
-            if may_begin >= 0 and bits[start] & may_begin == 0:
-                if not is_open or len(unknown) == 0 or unknown[start] & may_begin == 0:
-                    start += 1
-                    continue
+            if (
+                may_begin >= 0
+                and bits[start] & may_begin == 0
+                and (len(unknown) == 0 or unknown[start] & may_begin == 0)
+            ):
+                start += 1
+                continue
             at, row, mask, ways, steps, far = 0, start, 0, 0, 0, start
             matched = asks = False
             while True:
@@ -197,7 +203,15 @@ def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, ta
             else:
                 goal = _goal(path, size, first, target, mode)
                 if goal <= 0:
-                    return starts[:found], sizes[:found], partitions[:found], labels[:taken], waits, 1 - goal, start
+                    return (
+                        starts[:found],
+                        sizes[:found],
+                        partitions[:found],
+                        labels[:taken],
+                        waits,
+                        1 - goal,
+                        start,
+                    )
                 start += goal
     return starts[:found], sizes[:found], partitions[:found], labels[:taken], waits, 0, 0
 

@@ -79,7 +79,9 @@ def match_paths(
     most_steps: int = MOST_STEPS,
     ends: OpenEnds | None = None,
 ) -> Matches:
-    machine = _Machine(program, conditions, times, within, most_steps, -NEVER if ends is None else ends.reached)
+    machine = _Machine(
+        program, conditions, times, within, most_steps, -NEVER if ends is None else ends.reached
+    )
     goals = {i for i, name in enumerate(program.variables) if name in skipping.variables}
     starts: list[int] = []
     sizes: list[int] = []
@@ -92,7 +94,9 @@ def match_paths(
             start, number = int(ends.starts[partition]), int(ends.counts[partition]) + 1
             headless = bool(ends.cut[partition])
         while start < end:
-            way = Way(begin, end, start, number, conditions.watchers, is_open=ends is not None, headless=headless)
+            way = Way(
+                begin, end, start, number, conditions.watchers, is_open=ends is not None, headless=headless
+            )
             path = machine.first_match(way)
             if way.asks:
                 waits[partition] = start

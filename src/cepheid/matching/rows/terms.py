@@ -94,7 +94,8 @@ class MatchedRows:
         places, there = self._places(term, matches, counted)
         if term.column is None:
             names = pa.array([*self.program.variables], pa.string())
-            return names.take(pa.array(self.variables[places] if len(places) else places, mask=~there))
+            codes = self.variables[places] if len(self.variables) else places  # all may be empty
+            return names.take(pa.array(codes, mask=~there))
         rows = self._rows_at(term, places)
         partitions = self.matches.partitions[matches]
         there &= (rows >= self.offsets[partitions]) & (rows < self.offsets[partitions + 1])
