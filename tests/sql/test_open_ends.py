@@ -6,16 +6,16 @@ The plain rules of preferment, run over the rows and each of many ways to go on:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product, takewhile
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, note, settings
-from hypothesis import strategies as st
 from preferment import Holds, SkipMistake, _next_start, first_match
 from preferment import RowMatch as PlainMatch
-from row_strategies import NAMES, BitTable, bit_tables, conditions_over_the_match, row_patterns, skips
+from row_strategies import NAMES, BitTable, conditions_over_the_match, random_pattern
 from test_row_matching import MODES, Asked, bits_of, one_partition, told, wanted
 
 from cepheid.errors import EvaluationError
@@ -23,7 +23,7 @@ from cepheid.matching.rows.by_bits import MOST_MARKS, match_bits
 from cepheid.matching.rows.by_path import match_paths
 from cepheid.matching.rows.found import Matches, OpenEnds, Skipping
 from cepheid.matching.rows.program import compile_rows
-from cepheid.pattern.row_pattern import Anchor, RowNode, walk_rows
+from cepheid.pattern.row_pattern import Anchor, Concatenation, RowNode, Variable, variables_of, walk_rows
 from cepheid.sql_lang.clause import AfterMatch
 
 STUCK = "stuck"  # AFTER MATCH SKIP leads nowhere
@@ -36,7 +36,7 @@ Row = tuple[bool, ...]
 def ways_to_go_on(most: int) -> list[tuple[Row, ...]]:
     """All short ones, and longer ones of rows that may be anything."""
     short = [way for size in range(most + 1) for way in product(LETTERS, repeat=size)]
-    return short + [(ALL,) * size for size in range(most + 1, 14)]
+    return short + [(ALL,) * size for size in range(most + 1, 10)]
 
 
 def plain(pattern: RowNode, rows: int, holds: Holds, skip: Skip) -> list[Any]:
@@ -73,17 +73,14 @@ def within_time(holds: Holds, times: Sequence[int], within: int | None) -> Holds
     return asked
 
 
-def certain(
-    pattern: RowNode, known: BitTable, skip: Skip, time: tuple[list[int], int, int | None]
-) -> list[Any]:
-    times, reached, within = time
+def certain(case: Case) -> list[Any]:
     answers = []
     for more in ways_to_go_on(2):
-        table = BitTable((*known.bits, *more))
-        for later in (0, 100) if within is not None and more else (0,):
-            all_times = [*times, *(reached + later for _ in more)]
-            holds = within_time(table.holds, all_times, within)
-            answers.append(plain(pattern, table.rows, holds, skip))
+        table = BitTable((*case.table.bits, *more))
+        for later in (0, 100) if case.within is not None and more else (0,):
+            times = [*case.times.tolist(), *(case.reached + later for _ in more)]
+            holds = within_time(table.holds, times, case.within)
+            answers.append(plain(case.pattern, table.rows, holds, case.skip))
     return common(answers)
 
 
@@ -98,73 +95,108 @@ def found_by(find: Any) -> Matches | None:
         return None
 
 
-times_and_bounds = st.tuples(
-    st.lists(st.integers(0, 3), min_size=5, max_size=5), st.integers(0, 4), st.none() | st.integers(0, 5)
-)
+@dataclass(frozen=True)
+class Case:
+    """By chance: a pattern, rows that are known, when they were and when others may come, and how to go on."""
+
+    pattern: RowNode
+    table: BitTable
+    times: Any
+    reached: int
+    within: int | None
+    skip: Skip
+
+    @classmethod
+    def of(cls, seed: int) -> Case:
+        chance = Random(seed)
+        pattern = random_pattern(chance, chance.randint(1, 5), anchors=chance.random() < 0.3)
+        rows = chance.randint(1, 5)
+        table = BitTable(tuple(tuple(chance.random() < 0.6 for _ in NAMES) for _ in range(rows)))
+        times = np.cumsum([chance.randint(0, 3) for _ in range(rows)])
+        within = chance.choice((None, chance.randint(0, 6)))
+        return cls(
+            pattern, table, times, int(times[-1]) + chance.randint(0, 5), within, _skip(chance, pattern)
+        )
+
+    @property
+    def anchored(self) -> bool:
+        return any(isinstance(node, Anchor) for node in walk_rows(self.pattern))
+
+    def told(self) -> str:
+        return f"{self} {self.table.told()}"
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, database=None)
-@given(st.data(), row_patterns(leaves=5), bit_tables(most_rows=5), times_and_bounds)
-def test_what_is_found_is_what_is_certain(
-    data: st.DataObject, pattern: RowNode, table: BitTable, drawn: tuple[list[int], int, int | None]
-) -> None:
-    program = compile_rows(pattern)
+def _skip(chance: Random, pattern: RowNode) -> Skip:
+    names = variables_of(pattern)
+    if not names or chance.random() < 0.6:
+        return chance.choice((AfterMatch.PAST_LAST_ROW, AfterMatch.TO_NEXT_ROW)), None
+    return chance.choice((AfterMatch.TO_FIRST, AfterMatch.TO_LAST)), chance.choice(names)
+
+
+def test_what_is_found_is_what_is_certain() -> None:
+    waiting = 0
+    for seed in range(300):
+        waiting += look_at(seed)
+    assert waiting > 100
+
+
+@pytest.mark.soak
+def test_many_of_them() -> None:
+    for seed in range(300, 20_000):
+        look_at(seed)
+
+
+def look_at(seed: int) -> bool:
+    """By bits and by path. The answer: does the partition wait?"""
+    case = Case.of(seed)
+    program = compile_rows(case.pattern)
     if program.marks > MOST_MARKS:
-        return
-    skip = data.draw(skips(pattern))
-    gaps, lead, within = drawn
-    times = np.cumsum(gaps)[: table.rows]
-    reached = int(times[-1] if len(times) else 0) + lead
-    note(table.told())
-    sure = certain(pattern, table, skip, (times.tolist(), reached, within))
-    offsets, skipping = one_partition(table), skipping_of(skip)
-    ends = OpenEnds.fresh(offsets, reached)
-    bits = bits_of(program, table)
-    holds = within_time(table.holds, times.tolist(), None)
+        return False
+    sure = certain(case)
+    offsets, skipping = one_partition(case.table), skipping_of(case.skip)
+    ends, bits = OpenEnds.fresh(offsets, case.reached), bits_of(program, case.table)
+    asked = Asked(program, case.table.holds)
     answers = [
-        found_by(lambda: match_bits(program, bits, offsets, skipping, times, within, ends)),
-        found_by(
-            lambda: match_paths(program, Asked(program, holds), offsets, skipping, times, within, ends=ends)
-        ),
+        found_by(lambda: match_bits(program, bits, offsets, skipping, case.times, case.within, ends)),
+        found_by(lambda: match_paths(program, asked, offsets, skipping, case.times, case.within, ends=ends)),
     ]
     for answer in answers:
         found = None if answer is None else list(told(program, answer))
         if found is None:
-            assert sure[-1] == STUCK
-        elif any(isinstance(node, Anchor) for node in walk_rows(pattern)):
+            assert sure[-1] == STUCK, case.told()
+        elif case.anchored:
             # A way that asks for a row and then for `^` never leads anywhere; we wait for it.
-            assert found == sure[: len(found)]
+            assert found == sure[: len(found)], case.told()
         else:
-            assert found == sure
+            assert found == sure, case.told()
     both = [None if a is None else a.waits.tolist() for a in answers]
     assert both[0] == both[1]
+    return answers[0] is not None and bool(answers[0].waits[0] < case.table.rows)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
-@given(st.data(), row_patterns(leaves=5), bit_tables(most_rows=5), st.integers(0, 255))
-def test_conditions_over_the_match(data: st.DataObject, pattern: RowNode, table: BitTable, salt: int) -> None:
-    skip = data.draw(skips(pattern))
-    program, offsets = compile_rows(pattern), one_partition(table)
-    asked = Asked(program, conditions_over_the_match(table, salt))
-    ends = OpenEnds.fresh(offsets)
-    answer = found_by(lambda: match_paths(program, asked, offsets, skipping_of(skip), None, None, ends=ends))
-    answers = []
-    for more in ways_to_go_on(2):
-        whole = BitTable((*table.bits, *more))
-        answers.append(plain(pattern, whole.rows, conditions_over_the_match(whole, salt), skip))
-    sure = common(answers)
-    if answer is None:
-        assert sure[-1] == STUCK
-    else:
-        found = list(told(program, answer))
-        assert found == sure[: len(found)]
+def test_conditions_over_the_match() -> None:
+    for seed in range(150):
+        case, salt = Case.of(seed), Random(seed).randint(0, 255)
+        program, offsets = compile_rows(case.pattern), one_partition(case.table)
+        asked = Asked(program, conditions_over_the_match(case.table, salt))
+        ends, skipping = OpenEnds.fresh(offsets), skipping_of(case.skip)
+        answer = found_by(lambda: match_paths(program, asked, offsets, skipping, None, None, ends=ends))  # noqa: B023
+        answers = []
+        for more in ways_to_go_on(2):
+            whole = BitTable((*case.table.bits, *more))
+            holds = conditions_over_the_match(whole, salt)
+            answers.append(plain(case.pattern, whole.rows, holds, case.skip))
+        sure = common(answers)
+        if answer is None:
+            assert sure[-1] == STUCK, case.told()
+        else:
+            found = list(told(program, answer))
+            assert found == sure[: len(found)], case.told()
 
 
 @pytest.mark.parametrize("within", [None, 5])
 def test_a_partition_goes_on_where_it_waits(within: int | None) -> None:
     """`A B` over A A A B: at the second A the first is decided, and so on."""
-    from cepheid.pattern.row_pattern import Concatenation, Variable
-
     program = compile_rows(Concatenation((Variable("A"), Variable("B"))))
     bits, times = np.array([1, 1, 1, 2]), np.array([0, 1, 2, 3])
     offsets = np.array([0, 3])

@@ -65,11 +65,10 @@ def match_bits(
         times if within is not None else np.zeros(0, np.int64),
         NEVER if within is None else within,
         noted,
-        ends is not None,
         offsets[:-1] if ends is None else ends.starts,
         np.zeros(len(offsets) - 1, np.bool_) if ends is None else ends.cut,
         -NEVER if ends is None else ends.reached,
-        np.zeros(0, np.int64) if unknown is None else unknown,
+        np.zeros_like(bits) if unknown is None and ends is not None else unknown,
     )
     starts, sizes, partitions, labels, waits, stuck, where = answer
     raise_if_stuck(stuck, where, skipping)
@@ -79,10 +78,10 @@ def match_bits(
 @njit(cache=True, nogil=True)
 def _match(  # type: ignore[no-untyped-def]
     ops, first, second, states, marks, bits, offsets, may_begin, mode, target, times, within, noted,
-    is_open, begin_at, cut, reached, unknown,
+    begin_at, cut, reached, unknown,
 ):  # fmt: skip
     """Starts, sizes and partitions of all matches, the place in the program of each of their rows, and how far each
-    partition was searched."""
+    partition was searched. `unknown` is None if partitions have no open ends: then nothing of that is compiled."""
     starts, sizes, partitions = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
     labels = np.empty(4096, np.int32)
     waits = offsets[1:].copy()
@@ -101,11 +100,7 @@ def _match(  # type: ignore[no-untyped-def]
         noted[:words] = 0
         start = begin_at[partition]
         while start < end:
-            if (
-                may_begin >= 0
-                and bits[start] & may_begin == 0
-                and (len(unknown) == 0 or unknown[start] & may_begin == 0)
-            ):
+            if may_begin >= 0 and bits[start] & may_begin == 0 and _is_known(unknown, start, may_begin):
                 start += 1
                 continue
             at, row, mask, ways, steps, far = 0, start, 0, 0, 0, start
@@ -128,10 +123,10 @@ def _match(  # type: ignore[no-untyped-def]
                         far = max(far, row)
                     else:
                         failed = True
-                        if is_open:  # is it for want of a row, or of what is to be known of it?
+                        if unknown is not None:  # is it for want of a row, or of what is to be known of it?
                             if row >= end:
                                 asks = within == NEVER or reached - times[start] <= within
-                            elif len(unknown) > 0 and (unknown[row] >> first[at]) & 1:
+                            elif (unknown[row] >> first[at]) & 1:
                                 asks = within == NEVER or times[row] - times[start] <= within
                             if asks:
                                 break
@@ -158,9 +153,10 @@ def _match(  # type: ignore[no-untyped-def]
                     at += 1
                 elif op == END:
                     failed = row != end
-                    if is_open and not failed:
-                        asks = True
-                        break
+                    if unknown is not None:
+                        asks = not failed
+                        if asks:
+                            break
                     at += 1
                 elif op == MARK:
                     mask |= 1 << first[at]
@@ -214,6 +210,13 @@ def _match(  # type: ignore[no-untyped-def]
                     )
                 start += goal
     return starts[:found], sizes[:found], partitions[:found], labels[:taken], waits, 0, 0
+
+
+@njit(cache=True, nogil=True)
+def _is_known(unknown, row, variables):  # type: ignore[no-untyped-def]
+    if unknown is None:
+        return True
+    return unknown[row] & variables == 0
 
 
 @njit(cache=True, nogil=True)
