@@ -42,8 +42,21 @@ START = 1_700_000_000_000_500  # no whole millisecond
 HALF = 500  # microseconds: moments between the milliseconds that a watermark has
 CONDITIONS = {
     "A": ["v > 1", "v < NEXT(v)", "v > PREV(v)", "MATCH_NUMBER() < 4 OR v > 1", "v >= PREV(v, 2) OR v = 0"],
-    "B": ["v < 3", "v > FIRST(A.v)", "NEXT(v, 2) > 1", "COUNT(A.v) < 3", "NEXT(A.v) > 0", "v <> PREV(A.v)"],
-    "C": ["v = 2 OR v = 1", "v > LAST(B.v)", "v < NEXT(v) OR v > PREV(v)", "SUM(v) < 9"],
+    "B": [
+        "v < 3",
+        "v > FIRST(A.v)",
+        "NEXT(v, 2) > 1",
+        "COUNT(A.v) < 3",
+        "NEXT(A.v, 2) > 1",
+        "v <> PREV(A.v)",
+    ],
+    "C": [
+        "v = 2 OR v = 1",
+        "v > LAST(B.v)",
+        "v < NEXT(v) OR v > PREV(v)",
+        "SUM(v) < 9",
+        "NEXT(FIRST(v), 3) IS NULL",
+    ],
 }
 MEASURES = [
     "MATCH_NUMBER() AS number",
@@ -288,6 +301,20 @@ def test_a_row_that_the_watermark_passes_as_it_comes_counts() -> None:
     stream.batch(case.asked().slice(0, 1), 11)
     stream.batch(case.asked().slice(1, 1), 12)
     assert (stream.found.total(), stream.too_late) == (1, 0)
+
+
+@pytest.mark.parametrize("condition", ["NEXT(A.v, 2) = 7", "NEXT(v) = 7", "NEXT(v) = FIRST(v) + 6", "v < 6"])
+def test_next_waits_for_its_row(condition: str) -> None:
+    """Of the row itself, of another row of the match, of both; and a measure of it."""
+    more = ", NEXT(LAST(v)) AS n" if condition == "v < 6" else ""
+    clause = f"ORDER BY t MEASURES LAST(v) AS l{more} PATTERN (A B) DEFINE A AS v = 1, B AS {condition}"
+    case, stream = simple(clause, [("x", 10, 1), ("x", 20, 5), ("x", 30, 7)])
+    for at in range(3):
+        stream.batch(case.asked().slice(at, 1), 10 * at + 5)
+        assert stream.found.total() == 0
+    stream.batch(case.asked().slice(0, 0), 31)
+    assert stream.found == case.in_batch()
+    assert stream.found.total() == 1
 
 
 def test_partitions_that_are_done_leave_nothing_behind() -> None:
