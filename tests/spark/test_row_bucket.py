@@ -354,6 +354,18 @@ def test_a_row_without_a_time_is_an_error() -> None:
     assert caught.value.code == "bad_time"
 
 
+def test_the_time_zone_of_the_session_may_change() -> None:
+    case, stream = simple(PAIR, [("x", 10, 1), ("x", 20, 1), ("x", 30, 2)])
+    rows = case.asked()
+    for at, zone in enumerate(("UTC", "Asia/Tokyo", "America/Lima")):
+        told = [pa.timestamp("us", zone) if pa.types.is_timestamp(f.type) else f.type for f in rows.schema]
+        here = rows.cast(pa.schema(list(zip(rows.column_names, told, strict=True))))
+        stream.batch(here.slice(at, 1), 10 * at + 5)
+        stream.bucket = None
+    stream.batch(rows.slice(0, 0), 31)
+    assert stream.found == case.in_batch()
+
+
 def test_a_checkpoint_of_another_statement_is_refused() -> None:
     case, stream = simple(PAIR, [("x", 10, 1)])
     stream.batch(case.asked(), 0)

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engines.spark.keyed_rows import KeyedRows
+from cepheid.engines.spark.partition_rows import concatenated
 from cepheid.engines.spark.reading import one_array
 from cepheid.engines.spark.segment import DIGEST, NEVER
 from cepheid.engines.spark.segments import Columns, ColumnState, Segments
@@ -109,14 +110,9 @@ def _gathered(fresh: KeyedRows | None, taken: Columns, reached: int) -> _Gathere
         numbers.append(np.repeat(np.searchsorted(digests, fresh.digests), np.diff(fresh.offsets)))
     of_row = np.concatenate(numbers)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(of_row, minlength=size))])
-    table = _concatenated(tables).take(np.argsort(of_row, kind="stable")).combine_chunks()
+    table = concatenated(tables).take(np.argsort(of_row, kind="stable")).combine_chunks()
     ends = OpenEnds(offsets[:-1] + starts, cut, counts, reached)
     return _Gathered(KeyedRows(table, digests, offsets), ends)
-
-
-def _concatenated(tables: list[pa.Table]) -> pa.Table:
-    """What was kept may have been read in a session of another time zone: the instants are the same."""
-    return pa.concat_tables([table.cast(tables[-1].schema) for table in tables])
 
 
 def _lists(table: pa.Table, first: Any, stops: Any, gone: Any) -> pa.Array:

@@ -42,6 +42,11 @@ def needed(rows: pa.Table, query: RowQuery) -> pa.Table:
     return named.drop_columns([ARRIVAL, *order_names(query)[1:]])
 
 
+def concatenated(tables: list[pa.Table]) -> pa.Table:
+    """What was kept may have been read in a session of another time zone: the instants are the same."""
+    return pa.concat_tables([table.cast(tables[-1].schema) for table in tables])
+
+
 def _digests(rows: pa.Table, query: RowQuery) -> Digests:
     columns = [rows[name].to_pylist() for name in key_names(query)]
     keys = zip(*columns, strict=True) if columns else [()] * rows.num_rows

@@ -25,7 +25,7 @@ from cepheid.engines.spark.bucket_store import (
     write_segments,
 )
 from cepheid.engines.spark.open_partitions import STREAM, OpenPartitions
-from cepheid.engines.spark.partition_rows import TIME, in_partitions
+from cepheid.engines.spark.partition_rows import TIME, concatenated, in_partitions
 from cepheid.engines.spark.row_work import BODY, METRICS, RowWork
 from cepheid.engines.spark.segments import Segments
 from cepheid.engines.sql.matched_table import RowMatching
@@ -90,7 +90,7 @@ class RowBucket:
             rows = rows.filter(pa.array(in_time))
         if rows.num_rows:
             self.fresh = rows
-            self.waiting = rows if self.waiting is None else pa.concat_tables([self.waiting, rows])
+            self.waiting = rows if self.waiting is None else concatenated([self.waiting, rows])
 
     def _advance(self, watermark: int | None) -> pa.Table | None:
         if watermark is None:
@@ -156,7 +156,7 @@ class RowBucket:
         bucket.segments.load((number, store.read((INDEX, number, 0))) for number in head["segments"])
         bucket.token, bucket.sequence, bucket.watermark = head["token"], head["sequence"], head["watermark"]
         waiting = bucket.blobs.load(head["waiting"], store)
-        bucket.waiting = pa.concat_tables(waiting) if waiting else None
+        bucket.waiting = concatenated(waiting) if waiting else None
         _, bucket.waiting = _split(bucket.waiting, bucket.watermark)
         bucket.counts.rebuilt = True
         return bucket
