@@ -101,16 +101,37 @@ def names(spark: SparkSession) -> None:
     ).createOrReplaceTempView("names")
 
 
+def in_parts(
+    spark: SparkSession, folder: Path, query: str, parts: Sequence[Sequence[pa.Table]]
+) -> Counter[Any]:
+    """A restart after each part of the micro-batches."""
+    for some in parts:
+        write_batches(folder / "in", some)
+        stream(spark, folder / "in")
+        found = run_to_end(cepheid.sql(query, spark=spark), folder)
+    return counted(found)
+
+
 def test_as_a_table(spark: SparkSession, tmp_path: Path) -> None:
-    """Out of order, in several micro-batches, with a restart between them; two clauses in one statement."""
+    """Out of order, in several micro-batches, with a restart between them."""
+    batches = cut(shuffled(ticks()), 70, 120, 168)
+    found = in_parts(spark, tmp_path, FALL, [batches[:2], batches[2:]])
+    assert found == in_batch(spark, FALL, ticks())
+
+
+def test_all_rows_in_time_and_a_join(spark: SparkSession, tmp_path: Path) -> None:
+    names(spark)
+    found = in_parts(spark, tmp_path, IN_TIME, [cut(shuffled(ticks()), 100, 168)])
+    assert found == in_batch(spark, IN_TIME, ticks())
+
+
+@pytest.mark.soak
+def test_two_clauses_in_one_statement(spark: SparkSession, tmp_path: Path) -> None:
     names(spark)
     query = " UNION ALL ".join(f"SELECT to_json(struct(*)) AS row FROM ({one})" for one in (FALL, IN_TIME))
-    batches = cut(shuffled(ticks()), 70, 120, 160, 168)
-    for some in (batches[:2], batches[2:]):
-        write_batches(tmp_path / "in", some)
-        stream(spark, tmp_path / "in")
-        found = run_to_end(cepheid.sql(query, spark=spark), tmp_path)
-    assert counted(found) == in_batch(spark, query, ticks())
+    batches = cut(shuffled(ticks()), 40, 43, 80, 120, 160, 168)
+    found = in_parts(spark, tmp_path, query, [batches[:2], batches[2:3], batches[3:]])
+    assert found == in_batch(spark, query, ticks())
 
 
 def test_late_rows_are_left_out_and_counted(spark: SparkSession, tmp_path: Path) -> None:
