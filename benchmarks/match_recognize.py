@@ -21,7 +21,7 @@ from _beside_floor import Figure, Pair, keep, typical
 from _spark_data import EVENTS_A_KEY, events, sampled
 
 import cepheid
-from cepheid.engines.spark.row_patterns import rows_in_order
+from cepheid.engines.spark.row_patterns import asked_rows, in_order
 from cepheid.engines.spark.setup import start_session
 from cepheid.sql_lang.reading import read_statement
 from cepheid.sql_lang.row_query import understood
@@ -88,7 +88,8 @@ def _found(spark: Any, name: str) -> Any:
 
 def _floor(spark: Any, name: str) -> None:
     ((_, clause),) = read_statement(_statement(name)).clauses
-    rows = rows_in_order(spark, understood(clause, "spark"), "events")
+    query = understood(clause, "spark")
+    rows = in_order(asked_rows(spark, query, "events"), query)
     rows.mapInArrow(_counted, "n bigint").agg({"n": "sum"}).collect()
 
 

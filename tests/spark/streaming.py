@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 
 def write_batches(folder: Path, batches: Sequence[pa.Table]) -> None:
-    folder.mkdir(parents=True)
-    for i, table in enumerate(batches):
+    """After those that are there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, table in enumerate(batches, len(list(folder.glob("*.parquet")))):
         path = folder / f"{i:05}.parquet"
         pq.write_table(table, path)
         os.utime(path, (1_000_000 + i, 1_000_000 + i))  # the file source goes by this
@@ -25,8 +26,8 @@ def read_stream(spark: Any, folder: Path) -> Any:
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
 
 
-def run_to_end(table: Any, folder: Path) -> pa.Table:
-    """Runs a streaming DataFrame over all there is; the answer is what it wrote."""
+def run_to_end(table: Any, folder: Path, progress: list[Any] | None = None) -> pa.Table:
+    """Runs a streaming DataFrame over all there is; the answer is what it wrote. `progress` gets what Spark tells."""
     query = (
         table.writeStream.format("parquet")
         .option("path", str(folder / "out"))
@@ -36,6 +37,8 @@ def run_to_end(table: Any, folder: Path) -> pa.Table:
         .start()
     )
     query.awaitTermination()
+    if progress is not None:
+        progress += query.recentProgress
     out = folder / "out"
     found = table.sparkSession.read.schema(table.schema).parquet(str(out))
     return found.toArrow()

@@ -21,7 +21,8 @@ from cepheid.engines.local.events import Columns
 from cepheid.engines.program import Program, compile
 from cepheid.engines.session import Found, Session, limits_of
 from cepheid.engines.spark import bucket_columns
-from cepheid.engines.spark.bucket import STATE_VERSION, Bucket, Place, read_head
+from cepheid.engines.spark.bucket import Bucket, read_head
+from cepheid.engines.spark.bucket_store import STATE_VERSION, Place
 from cepheid.engines.spark.keyed_rows import KeyReader
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
 from cepheid.engines.spark.local_copies import LocalCopies

@@ -86,14 +86,6 @@ def _value(kind: type | None, text: str) -> Any:
     return value
 
 
-def test_a_stream_is_refused(spark: SparkSession) -> None:
-    spark.readStream.format("rate").load().createOrReplaceTempView("live")
-    query = "SELECT * FROM live MATCH_RECOGNIZE (ORDER BY timestamp PATTERN (A) DEFINE A AS value > 1)"
-    with pytest.raises(CepheidError) as caught:
-        sql(query, spark=spark)
-    assert caught.value.code == "not_yet_streaming"
-
-
 @pytest.mark.parametrize("case", [c for c in CASES if c.error is not None][::5], ids=lambda c: c.name)
 def test_error(spark: SparkSession, case: Case) -> None:
     put(spark, case.tables)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 
 from hypothesis import strategies as st
 from preferment import Holds
@@ -97,3 +98,30 @@ def skips(pattern: RowNode) -> st.SearchStrategy[tuple[AfterMatch, str | None]]:
     return plain | st.tuples(
         st.sampled_from((AfterMatch.TO_FIRST, AfterMatch.TO_LAST)), st.sampled_from(names)
     )
+
+
+def random_pattern(
+    chance: Random, leaves: int, names: Sequence[str] = NAMES, anchors: bool = True
+) -> RowNode:
+    """A pattern of so many leaves, most of them variables: where many are looked at and few may be trivial."""
+    node = (
+        _random_group(chance, leaves, names, anchors) if leaves > 1 else _random_leaf(chance, names, anchors)
+    )
+    if chance.random() < 0.35 and not isinstance(node, Anchor):
+        least, most = chance.choice(BOUNDS[:-1])
+        node = Quantified(node, least, most, chance.random() < 0.6)
+    return node
+
+
+def _random_leaf(chance: Random, names: Sequence[str], anchors: bool) -> RowNode:
+    rare: tuple[RowNode, ...] = (Empty(), Anchor(True), Anchor(False)) if anchors else (Empty(),)
+    return Variable(chance.choice(names)) if chance.random() < 0.93 else chance.choice(rare)
+
+
+def _random_group(chance: Random, leaves: int, names: Sequence[str], anchors: bool) -> RowNode:
+    cut = chance.randint(1, leaves - 1)
+    parts = tuple(random_pattern(chance, size, names, anchors) for size in (cut, leaves - cut))
+    if chance.random() < 0.1:
+        parts = (parts[0], Exclusion(parts[1]))
+    kind = chance.choice((Concatenation, Concatenation, Concatenation, Alternation, Alternation, Permutation))
+    return kind(parts)

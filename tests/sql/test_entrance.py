@@ -30,3 +30,15 @@ def test_a_row_pattern_in_a_window_is_refused_at_its_place() -> None:
 
 def test_a_statement_that_names_no_table() -> None:
     assert cepheid.sql("SELECT 1 AS one").to_pylist() == [{"one": 1}]
+
+
+def test_all_matches_may_be_empty() -> None:
+    query = """SELECT * FROM t MATCH_RECOGNIZE (
+        ORDER BY n MEASURES CLASSIFIER() AS c, LAST(n) AS l PATTERN (A?) DEFINE A AS n > 5)"""
+    assert cepheid.sql(query, t=ROWS).to_pylist() == [{"c": None, "l": None}] * 2
+
+
+def test_nan_is_one_partition() -> None:
+    table = pa.table({"k": [float("nan"), 1.0, float("nan")], "n": [1, 2, 3]})
+    query = "SELECT c FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY n MEASURES COUNT(*) AS c PATTERN (A+))"
+    assert sorted(row["c"] for row in cepheid.sql(query, t=table).to_pylist()) == [1, 2]

@@ -14,6 +14,10 @@ from cepheid.matching.compiled.match_ids import match_lanes
 from cepheid.matching.compiled.needed_rows import needed_by
 from cepheid.matching.compiled.packed_words import pack, unpack
 from cepheid.matching.compiled.select_rows import select_rows
+from cepheid.matching.rows.by_bits import match_bits
+from cepheid.matching.rows.found import OpenEnds, Skipping
+from cepheid.matching.rows.program import compile_rows
+from cepheid.pattern.row_pattern import Variable
 from cepheid.pattern.types import struct_of
 
 # One pattern of each kind: each kind is compiled by itself.
@@ -31,6 +35,8 @@ def warm() -> None:
     by_code(none, offsets)
     unpack(*pack(none, offsets))
     match_lanes(0, none.astype(np.uint64), none, none, none, none)
+    for ends in (None, OpenEnds.fresh(offsets)):
+        match_bits(compile_rows(Variable("A")), none, offsets, Skipping(), None, None, ends)
 
 
 if __name__ == "__main__":

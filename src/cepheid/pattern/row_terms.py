@@ -6,7 +6,7 @@ one that was made before for an expression over one row.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cepheid.pattern.expr import Expr
@@ -68,3 +68,13 @@ class Condition:
 
     def looks_back(self, variable: str) -> bool:
         return any(looks_back(term, variable) for term in self.terms.values())
+
+    @property
+    def ahead(self) -> int:
+        """How many rows after the one it looks from it may ask for: NEXT."""
+        return furthest(self.terms.values(), 1)
+
+
+def furthest(terms: Iterable[RowTerm], direction: int) -> int:
+    """How many rows away PREV (-1) or NEXT (1) looks at most."""
+    return max((0, *(term.shift * direction for term in terms if isinstance(term, At))))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from cepheid.errors import Place
 from cepheid.pattern.row_pattern import RowNode, variables_of
 from cepheid.pattern.row_terms import Condition, RowTerm
 from cepheid.sql_lang.clause import Clause, OrderItem, Rows, Skip
@@ -26,6 +27,7 @@ class RowQuery:
     rows: Rows
     skip: Skip
     within: int | None
+    place: Place | None = field(default=None, compare=False, repr=False)  # of the clause
 
     @property
     def all_rows(self) -> bool:
@@ -52,4 +54,5 @@ def understood(clause: Clause, dialect: str) -> RowQuery:
         clause.rows,
         clause.skip,
         clause.within,
+        clause.place,
     )

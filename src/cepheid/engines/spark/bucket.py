@@ -6,9 +6,9 @@ No Spark in here: a store of a head and a map is all it asks for, so it can be t
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,45 +16,26 @@ import pyarrow.compute as pc
 
 from cepheid.engines.session import Found
 from cepheid.engines.spark.bucket_matching import ByReference
+from cepheid.engines.spark.bucket_store import (
+    BLOCK,
+    INDEX,
+    STATE_VERSION,
+    Counts,
+    Store,
+    WaitingBlobs,
+    check_start,
+    write_segments,
+)
 from cepheid.engines.spark.kernel_choice import streams_for_kernel
 from cepheid.engines.spark.layout import LETTER, SEQUENCE, TIME
-from cepheid.engines.spark.output import COUNT
+from cepheid.engines.spark.output import COUNT, to_row
 from cepheid.engines.spark.reading import one_batch, refuse_nulls
 from cepheid.engines.spark.segment import NEVER
 from cepheid.engines.spark.segments import Segments, Writes
 from cepheid.engines.spark.waiting import Waiting
 from cepheid.engines.spark.work import StreamWork
-from cepheid.errors import SnapshotMistake
-from cepheid.matching.snapshot import from_ipc, ipc
 from cepheid.matching.values import dump, load
 from cepheid.pattern.times import from_microseconds
-
-STATE_VERSION = 6
-# The parts of the map: indexes of segments, their blocks, rows that wait. The head says which there are.
-INDEX, BLOCK, WAITING = range(1, 4)
-Place = tuple[int, int, int]  # the part, the number of a segment or of waiting rows, the number of a block
-
-
-class Store(Protocol):
-    """Where a bucket's state is kept between micro-batches."""
-
-    def read_head(self) -> str | None: ...
-    def write_head(self, text: str) -> None: ...
-    def read(self, place: Place) -> bytes: ...
-    def put(self, place: Place, body: bytes) -> None: ...
-    def delete(self, place: Place) -> None: ...
-
-
-@dataclass
-class Counts:
-    """What one micro-batch did in one bucket."""
-
-    events: int = 0
-    late: int = 0
-    too_late: int = 0
-    matches: int = 0
-    bytes_written: int = 0
-    rebuilt: bool = False
 
 
 @dataclass
@@ -66,7 +47,7 @@ class Bucket:
     matching: ByReference
     waiting: Waiting
     segments: Segments
-    blobs: dict[int, int] = field(default_factory=dict)  # waiting rows: number of a blob -> its largest time
+    blobs: WaitingBlobs = field(default_factory=lambda: WaitingBlobs(TIME))
     token: str = ""
     sequence: int = 0
     last_time: int | None = None
@@ -157,33 +138,13 @@ class Bucket:
 
     def _keep(self, store: Store) -> None:
         self._write(store, self.matching.commit())
-        self._keep_waiting(store)
+        fresh = self.waiting.take_fresh()
+        self.counts.bytes_written += self.blobs.keep(store, self.waiting.next_release, fresh)
         self.token = secrets.token_hex(8)
         store.write_head(dump(self._head()))
 
     def _write(self, store: Store, writes: Writes) -> None:
-        for segment in writes.delete_indexes:
-            store.delete((INDEX, segment, 0))
-        for segment, block in writes.delete_blocks:
-            store.delete((BLOCK, segment, block))
-        for segment, body in writes.indexes.items():
-            store.put((INDEX, segment, 0), body)
-        for (segment, block), body in writes.blocks.items():
-            store.put((BLOCK, segment, block), body)
-        self.counts.bytes_written += len(writes)
-
-    def _keep_waiting(self, store: Store) -> None:
-        first, rows = self.waiting.next_release, self.waiting.take_fresh()
-        over = {n for n, last in self.blobs.items() if first is None or last < first}
-        self.blobs = {n: last for n, last in self.blobs.items() if n not in over}
-        if rows is not None:
-            number = max(self.blobs, default=0) + 1
-            body = ipc(rows, compressed=True)
-            store.put((WAITING, number, 0), body)
-            self.blobs[number] = pc.max(rows[TIME]).as_py()
-            self.counts.bytes_written += len(body)
-        for number in over.difference(self.blobs):
-            store.delete((WAITING, number, 0))
+        self.counts.bytes_written += write_segments(store, writes)
 
     def _head(self) -> dict[str, Any]:
         frontier = self.waiting.arrivals.frontier
@@ -198,7 +159,7 @@ class Bucket:
             "last_time": self.last_time,
             "derived": self.matching.network.derived_seq,
             "segments": [segment.number for segment in self.segments.segments],
-            "waiting": list(self.blobs),
+            "waiting": list(self.blobs.last),
         }
 
     @classmethod
@@ -208,11 +169,18 @@ class Bucket:
         bucket.segments.load((number, store.read((INDEX, number, 0))) for number in head["segments"])
         bucket.matching.network.derived_seq = head["derived"]
         bucket.token, bucket.sequence, bucket.last_time = head["token"], head["sequence"], head["last_time"]
-        waiting = {n: from_ipc(store.read((WAITING, n, 0))) for n in sorted(head["waiting"])}
-        bucket.blobs = {number: pc.max(rows[TIME]).as_py() for number, rows in waiting.items()}
-        bucket.waiting.wait_again(list(waiting.values()), head["watermark"], head["frontier"])
+        waiting = bucket.blobs.load(head["waiting"], store)
+        bucket.waiting.wait_again(waiting, head["watermark"], head["frontier"])
         bucket.counts.rebuilt = True
         return bucket
+
+    def answer(self, found: list[Found]) -> list[dict[str, Any]]:
+        """What was found in the last call, and what was done, as rows for Spark."""
+        answer = self.work.work.answer
+        if answer.wants(metrics := Found("", "metrics", self.metrics())):
+            found.append(metrics)
+        self.counts.rebuilt = False
+        return [to_row(batch) for batch in (*self.batches, *answer.batches(found))]
 
     def metrics(self) -> dict[str, Any]:
         watermark = self.waiting.watermark
@@ -244,34 +212,5 @@ def _matching(work: StreamWork, number: int, segments: Segments) -> ByReference:
 def read_head(text: str, work: StreamWork) -> dict[str, Any]:
     """The head of a bucket's state, refused if it belongs to another set-up."""
     head: dict[str, Any] = load(text)
-    check_head(head, work)
-    return head
-
-
-def check_head(head: Mapping[str, Any], work: StreamWork) -> None:
     check_start(head, work.buckets, work.program_text)
-
-
-def check_start(before: Mapping[str, Any], buckets: int, program: str) -> None:
-    """Refuse state of another version, another number of buckets or another program."""
-    if before["version"] != STATE_VERSION:
-        raise SnapshotMistake(
-            f"the checkpoint holds state of version {before['version']}, this program reads version {STATE_VERSION}",
-            code="state_version",
-            hint="go on with the release that wrote it, or start with a new checkpoint",
-        )
-    if before["buckets"] != buckets:
-        raise SnapshotMistake(
-            f"the checkpoint was started with buckets={before['buckets']}, now it is {buckets}",
-            code="buckets_changed",
-            hint=f"say buckets={before['buckets']}, or start with a new checkpoint",
-        )
-    if before["program"] != program:
-        raise SnapshotMistake(
-            "the checkpoint belongs to another program",
-            code="other_program",
-            hint="a changed pattern cannot go on from the old one's runs: start with a new checkpoint",
-        )
-
-
-__all__ = ["STATE_VERSION", "Bucket", "Counts", "Store", "check_head", "check_start", "read_head"]
+    return head

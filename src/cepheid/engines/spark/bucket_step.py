@@ -7,19 +7,42 @@ only if its token is the one in the store: after a failure, or when another work
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
-from cepheid.engines.session import Found
-from cepheid.engines.spark.bucket import Bucket, read_head
-from cepheid.engines.spark.output import to_row
+import pyarrow as pa
+
+from cepheid.engines.spark.bucket_store import Store
 from cepheid.engines.spark.packing import unpack
 from cepheid.engines.spark.processor import SparkStore
-from cepheid.engines.spark.work import StreamWork
 from cepheid.engines.spark.worker_memory import leave_modules_alone
 
+
+class SomeBucket(Protocol):
+    """The state of some keys in memory. `token` says which kept state it equals."""
+
+    token: str
+
+    def on_batch(
+        self, batches: Iterable[pa.RecordBatch], watermark: int | None, end: int | None, store: Store
+    ) -> Any: ...
+    def next_look(self) -> int | None: ...
+    def answer(self, found: Any) -> list[dict[str, Any]]: ...
+
+
+class BucketWork(Protocol):
+    """What a stream's tasks need."""
+
+    @property
+    def buckets(self) -> int: ...
+    @property
+    def identity(self) -> str: ...
+    def bucket(self, number: int, text: str | None, store: Store, remembered: Any) -> SomeBucket: ...
+
+
 # The buckets this worker had last, of each running query.
-_REMEMBERED: dict[tuple[str, int], Bucket] = {}
+_REMEMBERED: dict[tuple[str, int], SomeBucket] = {}
 
 
 def step(
@@ -37,31 +60,19 @@ def step(
     """
     work = _work(packed)
     watermark = watermark_ms * 1000 if watermark_ms > 0 else None  # 0: there is none yet
-    text = store.read_head()
-    bucket = _bucket(work, number, None if text is None else read_head(text, work), store)
+    # Out of memory while it is worked on, so that a failure leaves nothing half done behind.
+    remembered = _REMEMBERED.pop((work.identity, number), None)
+    bucket = work.bucket(number, store.read_head(), store, remembered)
     batches = [batch for body in bodies for batch in unpack(body)]
     found = bucket.on_batch(batches, watermark, end, store)
     store.wake(bucket.next_look(), watermark_ms)
     _REMEMBERED[work.identity, number] = bucket
     leave_modules_alone()
-    if work.work.answer.wants(metrics := Found("", "metrics", bucket.metrics())):
-        found.append(metrics)
-    bucket.counts.rebuilt = False
-    return [to_row(batch) for batch in (*bucket.batches, *work.work.answer.batches(found))]
+    return bucket.answer(found)
 
 
 @lru_cache(maxsize=16)
-def _work(packed: bytes) -> StreamWork:
+def _work(packed: bytes) -> BucketWork:
     """Every task brings it again; what a worker has compiled for it stays with the first."""
-    work: StreamWork = pickle.loads(packed)
+    work: BucketWork = pickle.loads(packed)
     return work
-
-
-def _bucket(work: StreamWork, number: int, head: dict[str, Any] | None, store: SparkStore) -> Bucket:
-    """Out of memory while it is worked on, so that a failure leaves nothing half done behind."""
-    remembered = _REMEMBERED.pop((work.identity, number), None)
-    if head is None:
-        return Bucket.fresh(work, number)
-    if remembered is not None and remembered.token == head["token"]:
-        return remembered
-    return Bucket.rebuilt(work, number, head, store)

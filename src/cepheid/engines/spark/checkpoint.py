@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cepheid.engines.spark.bucket import STATE_VERSION, check_start
+from cepheid.engines.spark.bucket_store import STATE_VERSION, check_start
 from cepheid.engines.spark.run import SparkJob
 from cepheid.engines.spark.units import units_of
 from cepheid.errors import SnapshotMistake

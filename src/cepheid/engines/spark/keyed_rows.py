@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring
 from typing import Any, NamedTuple
 
@@ -85,7 +85,7 @@ class KeyReader:
         if self.plain is not None:
             (name,) = self.layout.key_names()
             return self.plain.found(one_array(rows[name]))
-        numbers, firsts = _numbered(rows, self.layout)
+        numbers, firsts = numbered(rows, self.layout.key_names())
         # Two values may be one key: what is the same digest is the same key.
         digests, number_of = np.unique(self._digests(rows.take(firsts)), return_inverse=True)
         return digests, number_of[numbers]
@@ -155,11 +155,11 @@ class KnownKeys:
         self.values = pa.concat_arrays([self.values, values]).take(pa.array(order))
 
 
-def _numbered(rows: pa.Table, layout: Layout) -> tuple[Numbers, Numbers]:
+def numbered(rows: pa.Table, names: Sequence[str]) -> tuple[Numbers, Numbers]:
     """A number for each row that tells its key, and the first row of each number."""
     numbers: Numbers = np.zeros(rows.num_rows, np.int64)
     count = 1
-    for name in layout.key_names():
+    for name in names:
         encoded = pc.dictionary_encode(rows[name].combine_chunks(), null_encoding="encode")
         if isinstance(encoded, pa.ChunkedArray):
             encoded = encoded.combine_chunks()

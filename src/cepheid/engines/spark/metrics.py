@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.spark.output import COUNT, KIND, STREAM, Answer
@@ -40,6 +42,18 @@ def observed(table: DataFrame, answer: Answer) -> DataFrame:
     return table.observe(OBSERVED, *sums, rebuilt, *_counts(answer), _buckets(fields))
 
 
+def observed_rows(table: DataFrame) -> DataFrame:
+    """What comes out of MATCH_RECOGNIZE over a stream, watched in the same way. A query may have several such clauses:
+    each has a name of its own."""
+    from pyspark.sql import functions as F
+
+    names = (*SUMS, "matches")
+    sums = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names]
+    rebuilt = F.coalesce(F.sum(F.col("rebuilt").cast("int")), F.lit(0)).alias("rebuilt")
+    fields = {name: F.col(name) for name in ("bucket", "keys", "waiting")}
+    return table.observe(f"{OBSERVED}-{secrets.token_hex(4)}", *sums, rebuilt, _buckets(fields))
+
+
 def _counts(answer: Answer) -> list[Column]:
     """How many matches, timeouts, dead letters, and how many of them each stream has."""
     from pyspark.sql import functions as F
@@ -65,14 +79,25 @@ def _buckets(fields: Mapping[str, Column]) -> Column:
     from pyspark.sql import functions as F
 
     parts = [fields[name].cast("string") for name in ("bucket", "keys", "waiting")]
-    one = F.when(F.col(KIND) == "metrics", F.concat_ws(":", *parts))
+    one = F.when(fields["bucket"].isNotNull(), F.concat_ws(":", *parts))
     return F.array_join(F.collect_list(one), " ").alias("buckets")
 
 
 def observed_in(progress: Any) -> dict[str, Any] | None:
-    """The sums in a query's progress; None if the query is none of ours."""
-    row = progress.observedMetrics.get(OBSERVED)
-    return None if row is None else row.asDict()
+    """The sums in a query's progress, of all that is ours in it; None if the query is none of ours."""
+    names = (name for name in progress.observedMetrics if name.split("-")[0] == OBSERVED)
+    rows = [progress.observedMetrics[name].asDict() for name in names]
+    return reduce(_added, rows) if rows else None
+
+
+def _added(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    both = {**one, **other}
+    return {
+        name: " ".join(filter(None, (one.get(name), other.get(name))))
+        if name == "buckets"
+        else one.get(name, 0) + other.get(name, 0)
+        for name in both
+    }
 
 
 def bucket_states(sums: Mapping[str, Any]) -> list[BucketState]:

@@ -16,13 +16,13 @@ from cepheid.engines.spark.local_copies import LocalCopies, folder_of
 from cepheid.errors import SnapshotMistake
 
 if TYPE_CHECKING:
-    from cepheid.engines.spark.bucket import Place
-    from cepheid.engines.spark.work import StreamWork
+    from cepheid.engines.spark.bucket_step import BucketWork
+    from cepheid.engines.spark.bucket_store import Place
 
 _HEAD: Place = (0, 0, 0)
 
 
-def processor(work: StreamWork) -> Any:
+def processor(work: BucketWork) -> Any:
     """A StatefulProcessor for the work; made here because Spark is imported only when it is used."""
     from pyspark import cloudpickle
     from pyspark.sql import Row

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cepheid.engines.spark.row_stream import found_in_stream
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
-from cepheid.errors import InputMistake
 from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, made_for_us, shown, wanted
 from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.row_query import RowQuery
@@ -34,35 +34,35 @@ class _Spark:
         self.spark = spark
 
     def matched(self, query: RowQuery, table: str, before: str) -> str:
-        in_order = rows_in_order(self.spark, query, table, before)
-        if in_order.isStreaming:
-            raise InputMistake(
-                f"MATCH_RECOGNIZE reads a stream here (`{table}`), and only bounded tables are matched so far",
-                code="not_yet_streaming",
-                hint="say it as a pattern or as FROM PATTERN, which run on streams",
-            )
-        given = [c for c in in_order.columns if c not in made_for_us(query)]
-        schema = _out(in_order, query)
-        found = in_order.mapInArrow(_matching(query, schema), _spark_schema(schema))
+        rows = asked_rows(self.spark, query, table, before)
+        ordering = [f"{ORDER}{i}" for i in range(len(query.order_by))]
+        schema = _out(rows.drop(ARRIVAL, *ordering), query)
+        if rows.isStreaming:
+            found = found_in_stream(rows, query, schema)
+        else:
+            found = in_order(rows, query).mapInArrow(_matching(query, schema), _spark_schema(schema))
+        given = [c for c in rows.columns if c not in made_for_us(query) and c not in ordering]
         name = f"__cepheid_{secrets.token_hex(8)}"
         found.selectExpr(*shown(query, given, self.dialect, _quoted)).createOrReplaceTempView(name)
         return name
 
 
-def rows_in_order(spark: SparkSession, query: RowQuery, table: str, before: str = "") -> DataFrame:
-    """What is matched: the columns that are needed, each partition in one task and in order."""
-    return _in_order(spark.sql(f"{before}SELECT {', '.join(_asked(query))} FROM {table}"), query)
+def asked_rows(spark: SparkSession, query: RowQuery, table: str, before: str = "") -> DataFrame:
+    """The columns that are needed, those of ORDER BY among them."""
+    return spark.sql(f"{before}SELECT {', '.join(_asked(query))} FROM {table}")
 
 
 def _asked(query: RowQuery) -> list[str]:
     order = [f"({item.value.text}) AS {ORDER}{i}" for i, item in enumerate(query.order_by)]
-    return [*wanted(query), *order, f"monotonically_increasing_id() AS {ARRIVAL}"]
+    # Without any column there would be no rows.
+    return [*wanted(query), *order] or [f"TRUE AS {ARRIVAL}"]
 
 
-def _in_order(rows: DataFrame, query: RowQuery) -> DataFrame:
-    """The rows of a partition together, in their order; of equal ones as they came."""
+def in_order(rows: DataFrame, query: RowQuery) -> DataFrame:
+    """Each partition in one task, its rows in their order; of equal ones as they came."""
     from pyspark.sql import functions as F
 
+    rows = rows.withColumn(ARRIVAL, F.monotonically_increasing_id())
     keys = [F.col(f"{KEY}{i}") for i in range(len(query.partition_by))]
     together = rows.repartition(*keys) if keys else rows.repartition(1)
     order = [_direction(F.col(f"{ORDER}{i}"), query, i) for i in range(len(query.order_by))]

@@ -248,6 +248,12 @@ class Segments:
         self.warm, self.out, self.moments = set(state), set(), None
         return writes
 
+    def commit_columns(self) -> Writes:
+        """The same where there is no reference matcher."""
+        writes = self._written([], {})
+        self.moments = None
+        return writes
+
     def _put_away(self, network: Network, idle: list[Entry]) -> None:
         """Keys that changed last time and not now leave the memory: open runs of idle keys take little room."""
         network.put_away(idle)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from cepheid.engines.spark.inputs import Input
-from cepheid.engines.spark.layout import Layout
 from cepheid.engines.spark.output import Payload
 from cepheid.engines.spark.packing import BUCKET, SPARK_SCHEMA, packing
 from cepheid.engines.spark.processor import processor
@@ -46,8 +46,12 @@ def found_in_stream(rows: DataFrame, work: StreamWork) -> DataFrame:
 
 
 def packed_rows(rows: DataFrame, work: StreamWork) -> DataFrame:
-    bucketed = rows.withColumn(BUCKET, bucket_column(work.work.layout, work.buckets))
-    return bucketed.mapInArrow(packing(work.buckets, work.end_type), SPARK_SCHEMA)
+    return packed_by(rows, work.work.layout.key_names(), work.buckets, work.end_type)
+
+
+def packed_by(rows: DataFrame, keys: Sequence[str], buckets: int, end_type: str | None = None) -> DataFrame:
+    bucketed = rows.withColumn(BUCKET, bucket_column(keys, buckets))
+    return bucketed.mapInArrow(packing(buckets, end_type), SPARK_SCHEMA)
 
 
 def bucket_count(df: DataFrame, told: int | None) -> int:
@@ -57,11 +61,10 @@ def bucket_count(df: DataFrame, told: int | None) -> int:
     return told or min(int(partitions or _MOST_BUCKETS), _MOST_BUCKETS)
 
 
-def bucket_column(layout: Layout, buckets: int) -> Column:
+def bucket_column(keys: Sequence[str], buckets: int) -> Column:
     from pyspark.sql import functions as F
 
-    names = layout.key_names()
-    number = F.pmod(F.xxhash64(*(F.col(n) for n in names)), F.lit(buckets)) if names else F.lit(0)
+    number = F.pmod(F.xxhash64(*(F.col(n) for n in keys)), F.lit(buckets)) if keys else F.lit(0)
     return number.cast("int")
 
 

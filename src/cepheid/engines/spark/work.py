@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.network import Network
 from cepheid.engines.program import PlannedStream, Program
@@ -20,6 +21,10 @@ from cepheid.matching.tests import PlanTests
 from cepheid.pattern.model import Limits
 from cepheid.plan.event_tests import Answered
 from cepheid.time.lateness import Lateness
+
+if TYPE_CHECKING:
+    from cepheid.engines.spark.bucket import Bucket
+    from cepheid.engines.spark.bucket_store import Store
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,17 @@ class StreamWork:
     lateness: Lateness
     identity: str  # of this start of the query: what a worker remembers of another one is not its state
     end_type: str | None = None
+
+    def bucket(self, number: int, text: str | None, store: Store, remembered: Any) -> Bucket:
+        """The state of a bucket, whose head is given; what a worker remembers of it counts if it is the same."""
+        from cepheid.engines.spark.bucket import Bucket, read_head
+
+        if text is None:
+            return Bucket.fresh(self, number)
+        head = read_head(text, self)
+        if remembered is not None and remembered.token == head["token"]:
+            return remembered  # type: ignore[no-any-return]
+        return Bucket.rebuilt(self, number, head, store)
 
     def limits(self) -> Limits:
         return limits_of(self.work.program)

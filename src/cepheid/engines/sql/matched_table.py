@@ -10,11 +10,20 @@ import pyarrow.compute as pc
 
 from cepheid.errors import InputMistake
 from cepheid.matching.rows.aggregates import result_type
-from cepheid.matching.rows.found import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Matches, Skipping
+from cepheid.matching.rows.found import (
+    NEVER,
+    PAST_LAST,
+    TO_FIRST,
+    TO_LAST,
+    TO_NEXT,
+    Matches,
+    OpenEnds,
+    Skipping,
+)
 from cepheid.matching.rows.match import match_rows
 from cepheid.matching.rows.program import RowProgram, compile_rows
 from cepheid.matching.rows.terms import MatchedRows, Points
-from cepheid.pattern.row_terms import At, MatchNumber, Over, RowTerm
+from cepheid.pattern.row_terms import At, MatchNumber, Over, RowTerm, furthest
 from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED
 from cepheid.sql_lang.clause import AfterMatch, Rows
 from cepheid.sql_lang.row_query import RowQuery
@@ -38,12 +47,40 @@ class RowMatching:
     def matched(self, table: pa.Table) -> pa.Table:
         """Whole partitions, each in order. Out come the kept columns of each row that is shown, and the terms."""
         offsets = partition_offsets(table, len(self.query.partition_by))
-        times = times_of(table) if self.query.within is not None else None
-        found = match_rows(
-            self.program, self.query.conditions, table, offsets, self.skipping, times, self.query.within
+        return self._answer(MatchedRows(self.program, table, offsets, self._found(table, offsets)))
+
+    def matched_so_far(self, table: pa.Table, offsets: Any, ends: OpenEnds) -> tuple[pa.Table, Matches]:
+        """What is certain of partitions of which more rows may come: the same columns, and the matches they are of."""
+        found = self._found(table, offsets, ends)
+        found = self._measured(MatchedRows(self.program, table, offsets, found))
+        return self._answer(MatchedRows(self.program, table, offsets, found, ends.counts)), found
+
+    def _found(self, table: pa.Table, offsets: Any, ends: OpenEnds | None = None) -> Matches:
+        within = self.query.within
+        times = times_of(table) if within is not None else None
+        return match_rows(
+            self.program, self.query.conditions, table, offsets, self.skipping, times, within, ends=ends
         )
-        rows = MatchedRows(self.program, table, offsets, found)
-        points, shown = self._points(rows, found)
+
+    def _measured(self, rows: MatchedRows) -> Matches:
+        """Without the matches whose measures look at rows that are not there yet, and those after them."""
+        found = rows.matches
+        if not furthest(self.query.terms.values(), 1):
+            return found
+        points, _ = self._points(rows)
+        asks = np.zeros(len(found), np.bool_)
+        for term in self.query.terms.values():
+            asks[points.matches[rows.asks(term, points)]] = True
+        waits = found.waits.copy()
+        waiting, first = np.unique(found.partitions[asks], return_index=True)
+        waits[waiting] = found.starts[asks][first]
+        settled = np.full(len(waits), NEVER)
+        settled[waiting] = np.flatnonzero(asks)[first]
+        return found.only(np.arange(len(found)) < settled[found.partitions], waits)
+
+    def _answer(self, rows: MatchedRows) -> pa.Table:
+        table, found = rows.table, rows.matches
+        points, shown = self._points(rows)
         kept = table.drop_columns(
             [n for n in table.column_names if n in self.query.columns or n in (ORDER, ARRIVAL)]
         )
@@ -55,8 +92,9 @@ class RowMatching:
             return self._with_unmatched(answer, shown, rows, found, kept)
         return answer
 
-    def _points(self, rows: MatchedRows, found: Matches) -> tuple[Points, Any]:
+    def _points(self, rows: MatchedRows) -> tuple[Points, Any]:
         """Where values are wanted, and the row of the table that stands there."""
+        found = rows.matches
         if not self.query.all_rows:
             return rows.last_points(), found.starts
         steps = np.arange(len(found.labels)) - np.repeat(rows.begins, found.sizes) + 1
@@ -111,6 +149,8 @@ def partition_offsets(table: pa.Table, keys: int) -> Any:
 def _same(one: pa.Array, other: pa.Array) -> Any:
     """Null is a key like any other."""
     equal = pc.fill_null(pc.equal(one, other), False)
+    if pa.types.is_floating(one.type):  # and so is NaN
+        equal = pc.or_(equal, pc.fill_null(pc.and_(pc.is_nan(one), pc.is_nan(other)), False))
     both_null = pc.and_(pc.is_null(one), pc.is_null(other))
     return pc.or_(equal, both_null).to_numpy(zero_copy_only=False)
 

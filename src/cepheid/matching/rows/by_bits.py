@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from cepheid.matching.rows.found import NEVER, Matches, Skipping, raise_if_stuck
+from cepheid.matching.rows.found import NEVER, Matches, OpenEnds, Skipping, raise_if_stuck
 from cepheid.matching.rows.program import (
     CHECK,
     END,
@@ -30,9 +30,19 @@ _TO_NEXT, _PAST_LAST, _TO_FIRST, _TO_LAST = range(4)
 
 
 def match_bits(
-    program: RowProgram, bits: Any, offsets: Any, skipping: Skipping, times: Any, within: int | None
+    program: RowProgram,
+    bits: Any,
+    offsets: Any,
+    skipping: Skipping,
+    times: Any,
+    within: int | None,
+    ends: OpenEnds | None = None,
+    unknown: Any = None,
 ) -> Matches:
-    """`bits` says of each row which variables it may be; partitions lie between `offsets`."""
+    """`bits` says of each row which variables it may be; partitions lie between `offsets`.
+
+    With open ends `unknown` says of which variables that is not known yet; their bits are 0.
+    """
     first = first_variables(program)
     longest = int(np.diff(offsets).max(initial=0))
     states = np.cumsum(program.ops == SPLIT) - 1
@@ -55,17 +65,26 @@ def match_bits(
         times if within is not None else np.zeros(0, np.int64),
         NEVER if within is None else within,
         noted,
+        offsets[:-1] if ends is None else ends.starts,
+        np.zeros(len(offsets) - 1, np.bool_) if ends is None else ends.cut,
+        -NEVER if ends is None else ends.reached,
+        np.zeros_like(bits) if unknown is None and ends is not None else unknown,
     )
-    starts, sizes, partitions, labels, stuck, where = answer
+    starts, sizes, partitions, labels, waits, stuck, where = answer
     raise_if_stuck(stuck, where, skipping)
-    return Matches(starts, sizes, partitions, labels)
+    return Matches(starts, sizes, partitions, labels, None if ends is None else waits)
 
 
 @njit(cache=True, nogil=True)
-def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, target, times, within, noted):  # type: ignore[no-untyped-def]  # fmt: skip
-    """Starts, sizes and partitions of all matches, and the place in the program of each of their rows."""
+def _match(  # type: ignore[no-untyped-def]
+    ops, first, second, states, marks, bits, offsets, may_begin, mode, target, times, within, noted,
+    begin_at, cut, reached, unknown,
+):  # fmt: skip
+    """Starts, sizes and partitions of all matches, the place in the program of each of their rows, and how far each
+    partition was searched. `unknown` is None if partitions have no open ends: then nothing of that is compiled."""
     starts, sizes, partitions = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
     labels = np.empty(4096, np.int32)
+    waits = offsets[1:].copy()
     found = taken = 0
     path = np.empty(1024, np.int32)
     # Ways not tried yet: the place, the row, the marks, and how long the trail was.
@@ -79,13 +98,13 @@ def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, ta
         begin, end = offsets[partition], offsets[partition + 1]
         words = ((end - begin + 1) * width) // 64 + 1
         noted[:words] = 0
-        start = begin
+        start = begin_at[partition]
         while start < end:
-            if may_begin >= 0 and bits[start] & may_begin == 0:
+            if may_begin >= 0 and bits[start] & may_begin == 0 and _is_known(unknown, start, may_begin):
                 start += 1
                 continue
             at, row, mask, ways, steps, far = 0, start, 0, 0, 0, start
-            matched = False
+            matched = asks = False
             while True:
                 op = ops[at]
                 failed = False
@@ -104,6 +123,13 @@ def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, ta
                         far = max(far, row)
                     else:
                         failed = True
+                        if unknown is not None:  # is it for want of a row, or of what is to be known of it?
+                            if row >= end:
+                                asks = within == NEVER or reached - times[start] <= within
+                            elif (unknown[row] >> first[at]) & 1:
+                                asks = within == NEVER or times[row] - times[start] <= within
+                            if asks:
+                                break
                 elif op == SPLIT:
                     place = (row - begin) * width + ((states[at] << marks) | mask)
                     if (noted[place >> 6] >> np.uint64(place & 63)) & np.uint64(1):
@@ -123,10 +149,14 @@ def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, ta
                 elif op == JUMP:
                     at = first[at]
                 elif op == START:
-                    failed = row != begin
+                    failed = row != begin or cut[partition]
                     at += 1
                 elif op == END:
                     failed = row != end
+                    if unknown is not None:
+                        asks = not failed
+                        if asks:
+                            break
                     at += 1
                 elif op == MARK:
                     mask |= 1 << first[at]
@@ -143,6 +173,9 @@ def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, ta
                     ways -= 1
                     at, row, mask = waiting[ways, 0], waiting[ways, 1], waiting[ways, 2]
                     steps = waiting[ways, 3]
+            if asks:  # what comes decides it; whatever else was tried is not preferred to it
+                waits[partition] = start
+                break
             if within != NEVER:
                 _forget(noted, width, start - begin, far - begin)
             if not matched:
@@ -166,9 +199,24 @@ def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, ta
             else:
                 goal = _goal(path, size, first, target, mode)
                 if goal <= 0:
-                    return starts[:found], sizes[:found], partitions[:found], labels[:taken], 1 - goal, start
+                    return (
+                        starts[:found],
+                        sizes[:found],
+                        partitions[:found],
+                        labels[:taken],
+                        waits,
+                        1 - goal,
+                        start,
+                    )
                 start += goal
-    return starts[:found], sizes[:found], partitions[:found], labels[:taken], 0, 0
+    return starts[:found], sizes[:found], partitions[:found], labels[:taken], waits, 0, 0
+
+
+@njit(cache=True, nogil=True)
+def _is_known(unknown, row, variables):  # type: ignore[no-untyped-def]
+    if unknown is None:
+        return True
+    return unknown[row] & variables == 0
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from cepheid.errors import LimitReached
-from cepheid.matching.rows.found import PAST_LAST, TO_FIRST, TO_NEXT, Matches, Skipping, raise_if_stuck
+from cepheid.matching.rows.found import (
+    NEVER,
+    PAST_LAST,
+    TO_FIRST,
+    TO_NEXT,
+    Matches,
+    OpenEnds,
+    Skipping,
+    raise_if_stuck,
+)
 from cepheid.matching.rows.program import CHECK, END, JUMP, MARK, MATCH, ROW, SPLIT, START, RowProgram
 
 MOST_STEPS = 10_000_000  # for the matches of one beginning
@@ -37,6 +46,9 @@ class Way:
     number: int
     watchers: Sequence[Watcher]
     path: list[int] = field(default_factory=list)
+    is_open: bool = False  # more rows may come after the partition's end
+    headless: bool = False  # rows before its begin are no longer known
+    asks: bool = False  # a row that is not there yet was asked for
 
     def take(self, at: int, variable: int) -> None:
         for watcher in self.watchers:
@@ -65,17 +77,30 @@ def match_paths(
     times: Any,
     within: int | None,
     most_steps: int = MOST_STEPS,
+    ends: OpenEnds | None = None,
 ) -> Matches:
-    machine = _Machine(program, conditions, times, within, most_steps)
+    machine = _Machine(
+        program, conditions, times, within, most_steps, -NEVER if ends is None else ends.reached
+    )
     goals = {i for i, name in enumerate(program.variables) if name in skipping.variables}
     starts: list[int] = []
     sizes: list[int] = []
     partitions: list[int] = []
     labels: list[int] = []
+    waits = offsets[1:].copy()
     for partition, (begin, end) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
-        start, number = begin, 1
+        start, number, headless = begin, 1, False
+        if ends is not None:
+            start, number = int(ends.starts[partition]), int(ends.counts[partition]) + 1
+            headless = bool(ends.cut[partition])
         while start < end:
-            path = machine.first_match(Way(begin, end, start, number, conditions.watchers))
+            way = Way(
+                begin, end, start, number, conditions.watchers, is_open=ends is not None, headless=headless
+            )
+            path = machine.first_match(way)
+            if way.asks:
+                waits[partition] = start
+                break
             if path is None:
                 start += 1
                 continue
@@ -90,6 +115,7 @@ def match_paths(
         np.array(sizes, np.int64),
         np.array(partitions, np.int64),
         np.array(labels, np.int32),
+        None if ends is None else waits,
     )
 
 
@@ -109,7 +135,13 @@ def _onward(variables: list[int], goals: set[int], skipping: Skipping, start: in
 
 class _Machine:
     def __init__(
-        self, program: RowProgram, conditions: Conditions, times: Any, within: int | None, most_steps: int
+        self,
+        program: RowProgram,
+        conditions: Conditions,
+        times: Any,
+        within: int | None,
+        most_steps: int,
+        reached: int,
     ) -> None:
         self.ops, self.first, self.second = (
             program.ops.tolist(),
@@ -117,10 +149,12 @@ class _Machine:
             program.second.tolist(),
         )
         self.holds, self.within, self.most_steps = conditions.holds, within, most_steps
+        self.reached = reached
         self.times = times.tolist() if within is not None else []
 
     def first_match(self, way: Way) -> list[int] | None:
-        """The places of the rows of the match that is preferred, if there is one."""
+        """The places of the rows of the match that is preferred, if there is one. If it is not decided yet, the way
+        asks for more."""
         for watcher in way.watchers:
             watcher.cut(0)
         waiting: list[tuple[int, int, int]] = []  # ways not tried yet: the place, how many rows, the marks
@@ -140,6 +174,9 @@ class _Machine:
                     mask = 0
                 else:
                     failed = True
+                    way.asks |= way.is_open and row >= way.end and self._may_come(way)
+                if way.asks:
+                    return None
                 at += 1
             elif op == SPLIT:
                 waiting.append((self.second[at], len(way.path), mask))
@@ -147,9 +184,12 @@ class _Machine:
             elif op == JUMP:
                 at = first
             elif op == START:
-                failed, at = way.start + len(way.path) != way.begin, at + 1
+                failed, at = way.headless or way.start + len(way.path) != way.begin, at + 1
             elif op == END:
                 failed, at = way.start + len(way.path) != way.end, at + 1
+                if way.is_open and not failed:
+                    way.asks = True
+                    return None
             elif op == MARK:
                 mask, at = mask | 1 << first, at + 1
             elif op == CHECK:
@@ -162,6 +202,10 @@ class _Machine:
 
     def _in_time(self, row: int, way: Way) -> bool:
         return self.within is None or self.times[row] - self.times[way.start] <= self.within
+
+    def _may_come(self, way: Way) -> bool:
+        """Could a row after the last still belong to the match?"""
+        return self.within is None or self.reached - self.times[way.start] <= self.within
 
     def _too_many(self, way: Way) -> LimitReached:
         return LimitReached(

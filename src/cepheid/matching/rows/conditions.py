@@ -63,6 +63,7 @@ class PathConditions:
         known: Sequence[Any],
         table: pa.Table,
     ) -> None:
+        self.ahead = [conditions[name].ahead if name in conditions else 0 for name in variables]
         self.known = [None if answers is None else answers.tolist() for answers in known]
         self.trackers: dict[RowTerm, Tracker] = {}
         self.asked: list[tuple[Any, list[tuple[str, Tracker]]] | None] = []
@@ -82,6 +83,7 @@ class PathConditions:
     def holds(self, variable: int, row: int, way: Way) -> bool:
         asked = self.asked[variable]
         if asked is None:
+            way.asks |= way.is_open and row + self.ahead[variable] >= way.end
             known = self.known[variable]
             return known is None or bool(known[row])
         test, terms = asked

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from cepheid.errors import EvaluationError
 
 NEVER = 2**62
@@ -21,6 +23,26 @@ class Skipping:
 
 
 @dataclass(frozen=True)
+class OpenEnds:
+    """Of a stream: partitions of which more rows may come, each with what is known of it from before.
+
+    A search that asks for a row that is not there yet is not decided: its partition waits where it started. Nothing
+    that is found before can change, whatever comes.
+    """
+
+    starts: Any  # for each partition, the row to go on at
+    cut: Any  # for each, whether there were rows before its first that are no longer known
+    counts: Any  # for each, how many matches were found before
+    reached: int = -NEVER  # what comes is at this time or later
+
+    @classmethod
+    def fresh(cls, offsets: Any, reached: int = -NEVER) -> OpenEnds:
+        """Of partitions that are seen for the first time."""
+        size = len(offsets) - 1
+        return cls(offsets[:-1], np.zeros(size, np.bool_), np.zeros(size, np.int64), reached)
+
+
+@dataclass(frozen=True)
 class Matches:
     """In the order in which they are found: by partition, then by where they start."""
 
@@ -28,9 +50,15 @@ class Matches:
     sizes: Any  # in rows
     partitions: Any
     labels: Any  # of all rows of all matches, one after the other: the place in the program
+    waits: Any = None  # of open ends: for each partition, the row at which it waits; its end, if nothing does
 
     def __len__(self) -> int:
         return len(self.starts)
+
+    def only(self, which: Any, waits: Any) -> Matches:
+        """Some of them."""
+        labels = self.labels[np.repeat(which, self.sizes)]
+        return Matches(self.starts[which], self.sizes[which], self.partitions[which], labels, waits)
 
 
 def raise_if_stuck(stuck: int, row: int, skipping: Skipping) -> None:

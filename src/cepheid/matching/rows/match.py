@@ -11,7 +11,7 @@ import pyarrow as pa
 from cepheid.matching.rows.by_bits import MOST_MARKS, MOST_VARIABLES, match_bits
 from cepheid.matching.rows.by_path import MOST_STEPS, match_paths
 from cepheid.matching.rows.conditions import PathConditions, local_answers
-from cepheid.matching.rows.found import Matches, Skipping
+from cepheid.matching.rows.found import Matches, OpenEnds, Skipping
 from cepheid.matching.rows.program import RowProgram
 from cepheid.pattern.row_terms import Condition
 
@@ -25,13 +25,21 @@ def match_rows(
     times: Any = None,
     within: int | None = None,
     most_steps: int = MOST_STEPS,
+    ends: OpenEnds | None = None,
 ) -> Matches:
-    """Partitions lie between `offsets`, their rows in order. A variable without a condition takes every row."""
+    """Partitions lie between `offsets`, their rows in order. A variable without a condition takes every row.
+
+    With open ends only what is certain is found.
+    """
     known = [_known(name, conditions, table, offsets) for name in program.variables]
     if goes_by_bits(program, conditions):
-        return match_bits(program, _bits(known, table.num_rows), offsets, skipping, times, within)
+        bits = _bits(known, table.num_rows)
+        unknown = None if ends is None else _not_known_yet(program, conditions, offsets)
+        if unknown is not None:
+            bits &= ~unknown
+        return match_bits(program, bits, offsets, skipping, times, within, ends, unknown)
     asked = PathConditions(program.variables, conditions, known, table)
-    return match_paths(program, asked, offsets, skipping, times, within, most_steps)
+    return match_paths(program, asked, offsets, skipping, times, within, most_steps, ends)
 
 
 def goes_by_bits(program: RowProgram, conditions: Mapping[str, Condition]) -> bool:
@@ -49,4 +57,16 @@ def _bits(known: list[Any], rows: int) -> Any:
     found = np.zeros(rows, np.int64)
     for code, answers in enumerate(known):
         found |= (1 if answers is None else answers.astype(np.int64)) << code
+    return found
+
+
+def _not_known_yet(program: RowProgram, conditions: Mapping[str, Condition], offsets: Any) -> Any:
+    """As bits, the variables that look at rows after the last (NEXT); None if none looks ahead."""
+    ahead = {i: conditions[name].ahead for i, name in enumerate(program.variables) if name in conditions}
+    if not any(ahead.values()):
+        return None
+    left = np.repeat(offsets[1:], np.diff(offsets)) - np.arange(offsets[-1])  # rows, itself among them
+    found = np.zeros(len(left), np.int64)
+    for code, rows in ahead.items():
+        found |= (left <= rows).astype(np.int64) << code
     return found

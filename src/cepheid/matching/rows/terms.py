@@ -30,8 +30,12 @@ class Points:
 class MatchedRows:
     """The rows of all matches of a table of sorted rows."""
 
-    def __init__(self, program: RowProgram, table: pa.Table, offsets: Any, matches: Matches) -> None:
+    def __init__(
+        self, program: RowProgram, table: pa.Table, offsets: Any, matches: Matches, counts: Any = None
+    ) -> None:
+        """`counts`: how many matches each partition had before."""
         self.program, self.table, self.offsets, self.matches = program, table, offsets, matches
+        self.counts = counts
         self.ends = np.cumsum(matches.sizes)
         self.begins = self.ends - matches.sizes
 
@@ -51,7 +55,8 @@ class MatchedRows:
         """Of the matches, from 1 in each partition."""
         partitions = self.matches.partitions
         first = np.searchsorted(partitions, partitions, "left")
-        return np.arange(len(partitions)) - first + 1
+        before = 0 if self.counts is None else self.counts[partitions]
+        return np.arange(len(partitions)) - first + 1 + before
 
     def last_points(self) -> Points:
         return Points(np.arange(len(self.matches)), self.matches.sizes)
@@ -86,6 +91,30 @@ class MatchedRows:
         )
 
     def _at(self, term: At, matches: Any, counted: Any) -> pa.Array:
+        places, there = self._places(term, matches, counted)
+        if term.column is None:
+            names = pa.array([*self.program.variables], pa.string())
+            codes = self.variables[places] if len(self.variables) else places  # all may be empty
+            return names.take(pa.array(codes, mask=~there))
+        rows = self._rows_at(term, places)
+        partitions = self.matches.partitions[matches]
+        there &= (rows >= self.offsets[partitions]) & (rows < self.offsets[partitions + 1])
+        return self._column(term.column).take(pa.array(rows, mask=~there))
+
+    def asks(self, term: RowTerm, points: Points) -> Any:
+        """At which points the term looks at a row after the last of the partition: NEXT."""
+        if not isinstance(term, At) or term.shift <= 0:
+            return np.zeros(len(points.matches), np.bool_)
+        counted = self.matches.sizes[points.matches] if term.final else points.counted
+        places, there = self._places(term, points.matches, counted)
+        ends = self.offsets[self.matches.partitions[points.matches] + 1]
+        return there & (self._rows_at(term, places) >= ends)
+
+    def _rows_at(self, term: At, places: Any) -> Any:
+        return (self.rows[places] if len(self.rows) else places) + term.shift
+
+    def _places(self, term: At, matches: Any, counted: Any) -> tuple[Any, Any]:
+        """Which of all rows of all matches the term means, before it goes rows away; and whether there is one."""
         chosen = self.of(term.variables)
         begin, end = chosen.begin(matches), chosen.upto(matches, counted)
         which = begin + term.offset if term.first else end - 1 - term.offset
@@ -93,14 +122,7 @@ class MatchedRows:
         places = (
             chosen.places[np.where(there, which, 0)] if len(chosen.places) else np.zeros(len(which), np.int64)
         )
-        if term.column is None:
-            names = pa.array([*self.program.variables], pa.string())
-            return names.take(pa.array(self.variables[places] if len(places) else places, mask=~there))
-        rows = self.rows[places] if len(self.rows) else places
-        rows = rows + term.shift
-        partitions = self.matches.partitions[matches]
-        there &= (rows >= self.offsets[partitions]) & (rows < self.offsets[partitions + 1])
-        return self._column(term.column).take(pa.array(rows, mask=~there))
+        return places, there
 
     def _column(self, name: str) -> pa.Array:
         column = self.table[name]

@@ -89,6 +89,7 @@ class AtTracker(_Chosen):
         if self.values is None:
             return self.names[variable if current else self.labels[place]]
         found = (row if current else self.rows[place]) + self.term.shift
+        way.asks |= way.is_open and found >= way.end
         return self.values[found] if way.begin <= found < way.end else None
 
 
