@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheid.pattern.row_pattern import RowNode, variables_of
-from cepheid.pattern.row_terms import Condition, RowTerm
+from cepheid.pattern.row_terms import Condition, Over, RowTerm
+from cepheid.sql_lang.aggregate_names import AggregateNames, KeptAggregates
 from cepheid.sql_lang.clause import Clause, OrderItem, Rows, Skip
 from cepheid.sql_lang.expressions import Terms
 
@@ -26,19 +27,28 @@ class RowQuery:
     rows: Rows
     skip: Skip
     within: int | None
+    left: frozenset[str] = frozenset()  # terms that are aggregates of the database, which has the rows after
 
     @property
     def all_rows(self) -> bool:
         return self.rows is not Rows.ONE
 
+    @property
+    def left_calls(self) -> dict[str, Over]:
+        """The aggregates that are left to the database, by the name of their term."""
+        terms = {name: term for name, term in self.terms.items() if name in self.left}
+        return {name: term for name, term in terms.items() if isinstance(term, Over)}
 
-def understood(clause: Clause, dialect: str) -> RowQuery:
+
+def understood(clause: Clause, dialect: str, database: AggregateNames | None = None) -> RowQuery:
+    """Without a database to ask afterwards aggregates are those that can be kept while rows are matched."""
+    names = database or KeptAggregates(dialect)
     subsets = {name: frozenset({name}) for name in variables_of(clause.pattern)}
     subsets |= {s.name.name: frozenset(m.name for m in s.members) for s in clause.subsets}
-    measured = Terms(dialect, subsets)
+    measured = Terms(names, subsets)
     measures = tuple((m.name.written, measured.measure(m.value)) for m in clause.measures)
     terms = {name: term for term, name in measured.names.items()}
-    asked = Terms(dialect, subsets, measured.columns)  # one table of columns for both
+    asked = Terms(names, subsets, measured.columns)  # one table of columns for both
     conditions = {d.variable.name: asked.condition(d.condition, d.variable.name) for d in clause.define}
     return RowQuery(
         clause.pattern,
@@ -52,4 +62,12 @@ def understood(clause: Clause, dialect: str) -> RowQuery:
         clause.rows,
         clause.skip,
         clause.within,
+        frozenset(name for name, term in terms.items() if database and _is_left(term, clause.rows, database)),
     )
+
+
+def _is_left(term: RowTerm, rows: Rows, database: AggregateNames) -> bool:
+    if not isinstance(term, Over) or term.call is None:
+        return False
+    running = rows is not Rows.ONE and not term.final
+    return not (running and term.function) or database.runs(term.call.name)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.engines.sql.all_matched import all_matched
 from cepheid.errors import InputMistake
 from cepheid.matching.rows.aggregates import result_type
 from cepheid.matching.rows.found import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Matches, Skipping
@@ -35,18 +36,23 @@ class RowMatching:
         self.program: RowProgram = compile_rows(query.pattern)
         self.skipping = _skipping(query)
 
-    def matched(self, table: pa.Table) -> pa.Table:
-        """Whole partitions, each in order. Out come the kept columns of each row that is shown, and the terms."""
+    def matched(self, table: pa.Table, first_group: int = 0) -> pa.Table:
+        """Whole partitions, each in order. Out come the kept columns of each row that is shown, and the terms.
+
+        If aggregates are left to the database, all rows of the matches come out.
+        """
         offsets = partition_offsets(table, len(self.query.partition_by))
         times = times_of(table) if self.query.within is not None else None
         found = match_rows(
             self.program, self.query.conditions, table, offsets, self.skipping, times, self.query.within
         )
         rows = MatchedRows(self.program, table, offsets, found)
-        points, shown = self._points(rows, found)
         kept = table.drop_columns(
             [n for n in table.column_names if n in self.query.columns or n in (ORDER, ARRIVAL)]
         )
+        if self.query.left:
+            return all_matched(self.query, rows, kept, first_group)
+        points, shown = self._points(rows, found)
         columns = {name: kept[name].take(pa.array(shown)) for name in kept.column_names}
         columns |= {name: rows.value(term, points) for name, term in self.query.terms.items()}
         columns[MATCH] = pa.array(points.matches)  # a table without columns has no rows

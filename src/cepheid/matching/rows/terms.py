@@ -75,15 +75,12 @@ class MatchedRows:
         assert isinstance(term, Over)
         chosen = self.of(term.variables)
         begin, end = chosen.begin(points.matches), chosen.upto(points.matches, counted)
-        return aggregated(term, self._values(term, chosen), begin, end)
+        values, by = (self._values(column, chosen) for column in (term.column, term.by))
+        return aggregated(term, values, begin, end, by)
 
-    def _values(self, term: Over, chosen: Chosen) -> pa.Array | None:
+    def _values(self, column: str | None, chosen: Chosen) -> pa.Array | None:
         """Of all rows that are chosen."""
-        return (
-            None
-            if term.column is None
-            else self._column(term.column).take(pa.array(self.rows[chosen.places]))
-        )
+        return None if column is None else self.column(column).take(pa.array(self.rows[chosen.places]))
 
     def _at(self, term: At, matches: Any, counted: Any) -> pa.Array:
         chosen = self.of(term.variables)
@@ -100,9 +97,9 @@ class MatchedRows:
         rows = rows + term.shift
         partitions = self.matches.partitions[matches]
         there &= (rows >= self.offsets[partitions]) & (rows < self.offsets[partitions + 1])
-        return self._column(term.column).take(pa.array(rows, mask=~there))
+        return self.column(term.column).take(pa.array(rows, mask=~there))
 
-    def _column(self, name: str) -> pa.Array:
+    def column(self, name: str) -> pa.Array:
         column = self.table[name]
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
