@@ -23,11 +23,11 @@ _COMMON = {
     "bool_or": "bool_or",
     "some": "bool_or",
     "any_value": "any_value",
-    "count_if": "count",
-    "countif": "count",
 }
-# Of the same name, but what they do with nulls differs.
+# Of the same name, but what they do with nulls differs: DuckDB's `count_if` of nothing is null.
 _OF_DUCKDB = {
+    "count_if": "count_if",
+    "countif": "count_if",
     "arg_max": "arg_max",
     "argmax": "arg_max",
     "max_by": "arg_max",
@@ -38,6 +38,8 @@ _OF_DUCKDB = {
     "array_agg": "list",
 }
 _OF_SPARK = {
+    "count_if": "count",
+    "countif": "count",
     "max_by": "max_by",
     "min_by": "min_by",
     "collect_list": "collect_list",

@@ -27,7 +27,7 @@ class RowTerm:
 class At(RowTerm):
     """`PREV(LAST(A.x, 2), 1)`: of the rows of some variables the first or last but so many, then so many rows away.
 
-    Without a column it is the row's variable: `CLASSIFIER()`.
+    Without a column it is the row's variable: `CLASSIFIER()`, which only rows of the match have.
     """
 
     column: str | None = None

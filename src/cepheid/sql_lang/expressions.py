@@ -188,9 +188,11 @@ class _Reader:
             term = self._framed(inside, inner)
         elif inner in ("FIRST", "LAST"):
             term = self._first_or_last(inside, inner, final)
+        elif inner == "CLASSIFIER":
+            term = At(final, None, self._variable_argument(inside))
         else:
             term = self._value(inside, final)
-        if not isinstance(term, At) or term.column is None:
+        if not isinstance(term, At):
             raise self._mistake(f"{name} needs a value of a row", "bad_navigation")
         return At(
             term.final,
@@ -221,7 +223,9 @@ class _Reader:
     # Aggregates.
 
     def _aggregate(self, node: Tree, final: bool) -> Over:
-        parts = _counted(call_parts(node))
+        parts = call_parts(node)
+        if kept_names(self.terms.dialect).get(parts.name) == "count":
+            parts = _counted(parts)
         variables = self._variables_of_call(parts)
         function = self._kept(parts)
         if self.own is not None and not function:
@@ -388,7 +392,7 @@ class _Reader:
 
 def _counted(parts: CallParts) -> CallParts:
     """`count_if(x)` counts the rows where it is so."""
-    if parts.name not in ("count_if", "countif") or len(parts.arguments) != 1 or parts.distinct:
+    if parts.name == "count" or len(parts.arguments) != 1 or parts.distinct:
         return parts
     where = exp.Case(ifs=[exp.If(this=parts.arguments[0].copy(), true=exp.Literal.number(1))])
     return replace(parts, name="count", arguments=(where,))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from cepheid.errors import Place
 from cepheid.pattern.row_pattern import RowNode, variables_of
 from cepheid.pattern.row_terms import Condition, Over, RowTerm
 from cepheid.sql_lang.aggregate_names import AggregateNames, KeptAggregates
@@ -27,6 +28,7 @@ class RowQuery:
     rows: Rows
     skip: Skip
     within: int | None
+    measured_at: tuple[Place, ...] = ()  # of the names of measures
     left: frozenset[str] = frozenset()  # terms that are aggregates of the database, which has the rows after
 
     @property
@@ -62,6 +64,7 @@ def understood(clause: Clause, dialect: str, database: AggregateNames | None = N
         clause.rows,
         clause.skip,
         clause.within,
+        tuple(m.name.place for m in clause.measures),
         frozenset(name for name, term in terms.items() if database and _is_left(term, clause.rows, database)),
     )
 

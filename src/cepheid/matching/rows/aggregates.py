@@ -160,7 +160,7 @@ def _by_steps(term: Over, items: list[Any], stretches: Iterable[tuple[int, int]]
 
 def result_type(name: str, kind: pa.DataType) -> pa.DataType:
     """What an aggregate over values of a type gives."""
-    if name == "count":
+    if name in ("count", "count_if"):
         return pa.int64()
     if name in ("list", "collect_list", "collect_set"):
         return pa.list_(kind)

@@ -47,6 +47,7 @@ def _spread(state: State, value: Any) -> State:
 
 STEPS: dict[str, Step] = {
     "count": lambda state, _: (state[0] + 1, None),
+    "count_if": lambda state, value: (state[0] + 1, (state[1] or 0) + bool(value)),
     "sum": _added,
     "avg": lambda state, value: (state[0] + 1, value if state[1] is None else state[1] + value),
     "min": _picked(min),

@@ -91,13 +91,18 @@ class MatchedRows:
             chosen.places[np.where(there, which, 0)] if len(chosen.places) else np.zeros(len(which), np.int64)
         )
         if term.column is None:
-            names = pa.array([*self.program.variables], pa.string())
-            return names.take(pa.array(self.variables[places] if len(places) else places, mask=~there))
+            return self._labels(places + term.shift, there, matches)
         rows = self.rows[places] if len(self.rows) else places
         rows = rows + term.shift
         partitions = self.matches.partitions[matches]
         there &= (rows >= self.offsets[partitions]) & (rows < self.offsets[partitions + 1])
         return self.column(term.column).take(pa.array(rows, mask=~there))
+
+    def _labels(self, places: Any, there: Any, matches: Any) -> pa.Array:
+        """Variables by name, of those places that are in the match."""
+        there = there & (places >= self.begins[matches]) & (places < self.ends[matches])
+        codes = self.variables[np.where(there, places, 0)] if len(self.variables) else places
+        return pa.array([*self.program.variables], pa.string()).take(pa.array(codes, mask=~there))
 
     def column(self, name: str) -> pa.Array:
         column = self.table[name]

@@ -68,16 +68,15 @@ class AtTracker(_Chosen):
         super().__init__(term.variables, variables)
         self.term, self.names = term, variables
         self.values = None if term.column is None else table[term.column].to_pylist()
-        self.labels: list[int] = []  # the variable of each chosen row
+        self.labels: list[int] = []  # the variable of each row of the match
 
     def take(self, row: int, variable: int, depth: int) -> None:
         super().take(row, variable, depth)
-        if variable in self.codes:
-            self.labels.append(variable)
+        self.labels.append(variable)
 
     def cut(self, depth: int) -> None:
         super().cut(depth)
-        del self.labels[len(self.rows) :]
+        del self.labels[depth:]
 
     def value(self, variable: int, row: int, way: Way) -> Any:
         own = variable in self.codes
@@ -86,10 +85,16 @@ class AtTracker(_Chosen):
         if not 0 <= place < size:
             return None
         current = own and place == size - 1
-        if self.values is None:
-            return self.names[variable if current else self.labels[place]]
         found = (row if current else self.rows[place]) + self.term.shift
+        if self.values is None:
+            return self._label(found, row, variable, way)
         return self.values[found] if way.begin <= found < way.end else None
+
+    def _label(self, found: int, row: int, variable: int, way: Way) -> str | None:
+        """Only rows of the match so far have a variable."""
+        if found == row:
+            return self.names[variable]
+        return self.names[self.labels[found - way.start]] if way.start <= found < row else None
 
 
 class _Of(_Chosen):
