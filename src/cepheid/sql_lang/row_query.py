@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cepheid.errors import Place
+from cepheid.errors import CepheidError, Place
 from cepheid.pattern.row_pattern import RowNode, variables_of
 from cepheid.pattern.row_terms import Condition, Over, RowTerm
 from cepheid.sql_lang.aggregate_names import AggregateNames, KeptAggregates
@@ -28,8 +28,14 @@ class RowQuery:
     rows: Rows
     skip: Skip
     within: int | None
+    place: Place | None = None  # of the clause
     measured_at: tuple[Place, ...] = ()  # of the names of measures
     left: frozenset[str] = frozenset()  # terms that are aggregates of the database, which has the rows after
+
+    def place_of(self, mistake: CepheidError) -> Place | None:
+        """Where to look for what made the clause fail while rows were matched."""
+        target = self.skip.variable
+        return target.place if target is not None and mistake.code.startswith("skip_") else self.place
 
     @property
     def all_rows(self) -> bool:
@@ -64,6 +70,7 @@ def understood(clause: Clause, dialect: str, database: AggregateNames | None = N
         clause.rows,
         clause.skip,
         clause.within,
+        clause.place,
         tuple(m.name.place for m in clause.measures),
         frozenset(name for name, term in terms.items() if database and _is_left(term, clause.rows, database)),
     )

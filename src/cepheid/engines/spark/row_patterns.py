@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cepheid.engines.spark.failures import without_stack
 from cepheid.engines.spark.function_names import SparkFunctions
 from cepheid.engines.sql.all_matched import all_matched_fields
 from cepheid.engines.sql.clauses import without_clauses
@@ -98,7 +99,9 @@ def _in_order(rows: DataFrame, query: RowQuery) -> DataFrame:
     in_order = together.sortWithinPartitions(*keys, *order, F.col(ARRIVAL))
     if query.within is not None:
         in_order = in_order.withColumnRenamed(f"{ORDER}0", ORDER)
-    return in_order.drop(ARRIVAL, *(f"{ORDER}{i}" for i in range(len(query.order_by))))
+    needed = in_order.drop(ARRIVAL, *(f"{ORDER}{i}" for i in range(len(query.order_by))))
+    # Without any column it would be forgotten on the way how many rows there are.
+    return needed if needed.columns else in_order.select(ARRIVAL)
 
 
 def _direction(column: Column, query: RowQuery, i: int) -> Column:
@@ -114,7 +117,7 @@ def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_type
 
     kinds = {f.name: to_arrow_type(f.dataType, timezone="UTC") for f in rows.schema.fields}
-    fields = [(n, kind) for n, kind in kinds.items() if n not in query.columns and n != ORDER]
+    fields = [(n, kind) for n, kind in kinds.items() if n not in query.columns and n not in (ORDER, ARRIVAL)]
     known = {name: term for name, term in query.terms.items() if name not in query.left}
     fields += [(name, term_type(term, kinds)) for name, term in known.items()]
     fields.append((MATCH, pa.int64()))
@@ -140,7 +143,8 @@ def _matching(
         matching, context = RowMatching(query), TaskContext.get()
         groups = (context.partitionId() if context is not None else 0) << _GROUPS_OF_A_TASK
         for table in whole_partitions(batches, len(query.partition_by)):
-            found = matching.matched(table, groups)
+            with without_stack():
+                found = matching.matched(table, groups)
             groups += table.num_rows + found.num_rows  # more than there are matches and rows in none
             yield from found.cast(schema).combine_chunks().to_batches()
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engines.sql.all_matched import all_matched
-from cepheid.errors import InputMistake
+from cepheid.errors import CepheidError, InputMistake
 from cepheid.matching.rows.aggregates import result_type
 from cepheid.matching.rows.found import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Matches, Skipping
 from cepheid.matching.rows.match import match_rows
@@ -41,6 +41,13 @@ class RowMatching:
 
         If aggregates are left to the database, all rows of the matches come out.
         """
+        try:
+            return self._matched(table, first_group)
+        except CepheidError as mistake:
+            mistake.place = mistake.place or self.query.place_of(mistake)
+            raise
+
+    def _matched(self, table: pa.Table, first_group: int) -> pa.Table:
         offsets = partition_offsets(table, len(self.query.partition_by))
         times = times_of(table) if self.query.within is not None else None
         found = match_rows(
