@@ -113,6 +113,12 @@ def test_a_failing_task_says_what_and_where_first(spark: SparkSession) -> None:
         rows.collect()
 
 
+def test_rows_of_which_no_column_is_asked_for_are_counted(spark: SparkSession) -> None:
+    spark.range(5).createOrReplaceTempView("t")
+    query = "SELECT n FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES COUNT(*) AS n PATTERN (A B))"
+    assert [row.n for row in sql(query, spark=spark).collect()] == [2, 2]
+
+
 def test_an_aggregate_of_a_user(spark: SparkSession) -> None:
     @F.pandas_udf("double")  # type: ignore[call-overload, untyped-decorator, unused-ignore]
     def total(values: pd.Series) -> float:

@@ -33,9 +33,10 @@ class ShownTable:
     @property
     def note(self) -> str:
         count = len(self.rows)
+        rows = f"{count:,} row{'' if count == 1 else 's'}"
         if self.total == count:
-            return f"{count:,} row{'' if count == 1 else 's'}"
-        return f"the first {count:,} rows" + ("" if self.total is None else f" of {self.total:,}")
+            return rows
+        return f"the first {rows}" + ("" if self.total is None else f" of {self.total:,}")
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
