@@ -123,8 +123,7 @@ def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:
     fields.append((MATCH, pa.int64()))
     if query.rows is Rows.ALL_WITH_UNMATCHED:
         fields.append((UNMATCHED, pa.bool_()))
-    if query.left:
-        fields += all_matched_fields(query, kinds)
+    fields += all_matched_fields(query, kinds)
     return pa.schema(fields)
 
 

@@ -22,11 +22,13 @@ from cepheid.sql_lang.row_query import RowQuery
 
 
 def all_matched_fields(query: RowQuery, kinds: Mapping[str, pa.DataType]) -> list[tuple[str, pa.DataType]]:
-    """The columns that the table has for the aggregates, given the types of those that were asked for."""
+    """The columns that the table has for the aggregates, with their types as far as those asked for are known."""
+    if not query.left:
+        return []
     fields: dict[str, pa.DataType] = {}
     for over in query.left_calls.values():
         assert over.call is not None
-        fields |= {name: _KINDS[name] if name in _KINDS else kinds[name] for name in over.call.columns}
+        fields |= {name: _KINDS.get(name) or kinds.get(name) for name in over.call.columns}
         fields[chosen_name(query, over.variables)] = pa.bool_()
     return [*fields.items(), (GROUP, pa.int64()), (STEP, pa.int64()), (POINT, pa.bool_())]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.engines.sql.all_matched import all_matched
+from cepheid.engines.sql.all_matched import all_matched, all_matched_fields
 from cepheid.errors import CepheidError, InputMistake
 from cepheid.matching.rows.aggregates import result_type
 from cepheid.matching.rows.found import PAST_LAST, TO_FIRST, TO_LAST, TO_NEXT, Matches, Skipping
@@ -48,6 +48,7 @@ class RowMatching:
             raise
 
     def _matched(self, table: pa.Table, first_group: int) -> pa.Table:
+        _check_names(self.query, table.column_names)
         offsets = partition_offsets(table, len(self.query.partition_by))
         times = times_of(table) if self.query.within is not None else None
         found = match_rows(
@@ -102,6 +103,18 @@ class RowMatching:
         joined = joined.append_column(UNMATCHED, pa.array(unmatched))
         order = np.argsort(np.concatenate([shown, np.flatnonzero(free)]), kind="stable")
         return joined.take(pa.array(order))
+
+
+def _check_names(query: RowQuery, names: list[str]) -> None:
+    """A column of the table with a name of ours would be lost."""
+    ours = {*query.terms, MATCH, UNMATCHED, *(n for n, _ in all_matched_fields(query, {}))} - {*query.columns}
+    taken = next((n for i, n in enumerate(names) if n in ours or n in names[:i]), None)
+    if taken is not None:
+        raise InputMistake(
+            f"two columns are called `{taken}`: the table has another, or the name is one of those used inside",
+            code="reserved_column",
+            hint="rename it in a subquery that MATCH_RECOGNIZE reads",
+        )
 
 
 def _joined(parts: list[Any]) -> pa.ChunkedArray:
