@@ -49,6 +49,7 @@ _HOMES = {
     "ParquetSink": "cepheid.engines.spark.sinks",
     "KafkaSink": "cepheid.engines.spark.sinks",
     "PrometheusListener": "cepheid.engines.spark.prometheus",
+    "load_ipython_extension": "cepheid.notebook.extension",
 }
 
 __all__ = ["__version__", *_HOMES]

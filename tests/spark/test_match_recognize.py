@@ -10,13 +10,15 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from cepheid.engines.spark.failures import in_our_words
 from cepheid.engines.sql.entrance import sql
-from cepheid.errors import CepheidError
+from cepheid.errors import CepheidError, EvaluationError
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "sql"))
 
@@ -84,6 +86,48 @@ def _value(kind: type | None, text: str) -> Any:
     if kind is datetime:
         return datetime.fromisoformat(value.replace("Z", ""))
     return value
+
+
+def test_a_failing_task_says_what_and_where_first(spark: SparkSession) -> None:
+    spark.createDataFrame([(1, "a"), (2, "b")], "id int, k string").createOrReplaceTempView("t")
+    query = """SELECT n FROM t MATCH_RECOGNIZE (
+      ORDER BY id MEASURES COUNT(*) AS n AFTER MATCH SKIP TO LAST C
+      PATTERN (A C? B) DEFINE A AS k = 'a', B AS k = 'b', C AS k = 'c')"""
+    rows = sql(query, spark=spark)
+    with pytest.raises(PythonException) as caught:
+        rows.collect()
+    first, *rest = str(caught.value).strip().split("\ncepheid.errors.", 1)[-1].split("\n")
+    assert "query, line 2, column 67: AFTER MATCH SKIP TO LAST C: the match at row 1" in first
+    assert rest[0].startswith("  2 |")
+    assert rest[2].startswith("  hint: skip to a variable that every match has")
+    assert "Traceback" not in "\n".join([first, *rest[:3]])
+    with pytest.raises(EvaluationError), in_our_words():
+        rows.collect()
+
+
+def test_rows_of_which_no_column_is_asked_for_are_counted(spark: SparkSession) -> None:
+    spark.range(5).createOrReplaceTempView("t")
+    query = "SELECT n FROM t MATCH_RECOGNIZE (ORDER BY id MEASURES COUNT(*) AS n PATTERN (A B))"
+    assert [row.n for row in sql(query, spark=spark).collect()] == [2, 2]
+
+
+def test_an_aggregate_of_a_user(spark: SparkSession) -> None:
+    @F.pandas_udf("double")  # type: ignore[call-overload, untyped-decorator, unused-ignore]
+    def total(values: pd.Series) -> float:
+        return float(values.sum())
+
+    spark.udf.register("total_of_mine", total)
+    spark.udf.register("one_of_mine", lambda value: value + 1, "int")
+    rows = [(1, 20), (2, 18), (3, 15), (4, 17), (5, 22)]
+    spark.createDataFrame(rows, "id int, price int").createOrReplaceTempView("t")
+    query = """SELECT * FROM t MATCH_RECOGNIZE (
+      ORDER BY id MEASURES {} PATTERN (S D+ U+) DEFINE D AS price < PREV(price), U AS price > PREV(price))"""
+    found = sql(
+        query.format("total_of_mine(D.price) AS a, one_of_mine(D.price) AS b, COUNT(*) AS n"), spark=spark
+    )
+    assert [tuple(row) for row in found.collect()] == [(33.0, 16, 5)]
+    every = sql(query.format("FINAL total_of_mine(price) AS a ALL ROWS PER MATCH"), spark=spark).select("a")
+    assert [row.a for row in every.collect()] == [92.0] * 5
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.error is not None][::5], ids=lambda c: c.name)

@@ -128,4 +128,6 @@ def differences(case: Case, columns: Sequence[str], rows: Iterable[Sequence[Any]
 def _plain(value: Any) -> Any:
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         return round(float(value), 9)
+    if isinstance(value, list):
+        return tuple(_plain(item) for item in value)
     return (bool, value) if isinstance(value, bool) else value  # True is not 1 here

@@ -31,7 +31,13 @@ from cepheid.pattern.row_pattern import (
 from cepheid.sql_lang.clause import AfterMatch
 
 NAVIGATION = ("PREV", "NEXT", "FIRST", "LAST")
-AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+AGGREGATES = tuple(
+    """COUNT SUM AVG MIN MAX MAX_BY MIN_BY ARG_MAX STRING_AGG MODE CORR COVAR_POP COVAR_SAMP REGR_SLOPE REGR_COUNT
+    BIT_AND BIT_OR BIT_XOR COUNT_IF MEDIAN PERCENTILE_CONT PERCENTILE_DISC APPROX_COUNT_DISTINCT STDDEV_POP VAR_SAMP
+    VAR_POP STD STDDEV VARIANCE MEAN BOOL_AND BOOL_OR EVERY SOME ARRAY_AGG LIST QUANTILE_CONT GEOMEAN""".split()  # noqa: SIM905
+)
+# What DuckDB calls them.
+NAMES = {"STD": "STDDEV", "EVERY": "BOOL_AND", "SOME": "BOOL_OR"}
 _TOKEN = re.compile(
     r"""\s+ | --[^\n]* | /\*.*?\*/ | (?P<token>
     '(?:[^']|'')*' | "[^"]*" | `[^`]*` | \d+(?:\.\d+)? | \w+ | <= | >= | <> | != | \|\| | . )""",
@@ -184,7 +190,7 @@ class _Clause:
             (x[-1], expression(x[:-2] if x[-2].upper() == "AS" else x[:-1]))
             for x in split(parts.get("MEASURES", []))
         ]
-        self.define = {name_of(x[0]): expression(x[2:]) for x in split(parts["DEFINE"])}
+        self.define = {name_of(x[0]): expression(x[2:]) for x in split(parts.get("DEFINE", []))}
         for x in split(parts.get("SUBSET", [])):
             self.subsets[name_of(x[0])] = tuple(name_of(t) for t in x[3:-1] if t != ",")
         self.pattern = _PatternReader(parts["PATTERN"][1:-1]).read()
@@ -297,10 +303,8 @@ class _Clause:
             if name in NAVIGATION:
                 row, inner = self._located(part, moment)
                 sql = f"(SELECT {self._inside(inner, moment)} FROM part WHERE row_no = {-1 if row is None else row})"
-            elif name in AGGREGATES:
-                rows = [str(r) for r, _ in self._rows(part, part.expressions[0], moment)]
-                inside = self._inside(part.expressions[0], moment)
-                sql = f"(SELECT {name}({inside}) FROM part WHERE row_no IN ({', '.join(rows) or '-1'}))"
+            elif aggregate_in(part) is not None:
+                sql = self._aggregate(part, moment)
             elif name == "CLASSIFIER":
                 mapped = self._rows(part, part.expressions[0] if part.expressions else None, moment)
                 sql = f"'{mapped[-1][1]}'" if mapped else "CAST(NULL AS VARCHAR)"
@@ -325,6 +329,27 @@ class _Clause:
             return part
 
         return down(node.copy()).sql("duckdb")
+
+    def _aggregate(self, part: exp.Expression, moment: _Moment) -> str:
+        """Over the rows of its variable, in their order; FILTER takes some of them away."""
+        call = aggregate_in(part)
+        assert call is not None
+        asked = exp.Tuple(expressions=[a.copy() for a in call.expressions])
+        where, within = "true", ""
+        while part is not call:
+            if isinstance(part, exp.Filter):
+                where = self._inside(part.expression.this, moment)
+                asked.append("expressions", part.expression.this.copy())
+            else:
+                within = f" WITHIN GROUP ({self._inside(part.expression, moment)})"
+                asked.append("expressions", part.expression.copy())
+            part = part.this
+        rows = ", ".join(str(r) for r, _ in self._rows(call, asked, moment)) or "-1"
+        inside = ", ".join(self._inside(a, moment) for a in call.expressions)
+        name = row_function(call)
+        assert name is not None
+        table = f"(SELECT * FROM part WHERE row_no IN ({rows}) AND ({where}) ORDER BY row_no)"
+        return f"(SELECT {NAMES.get(name, name)}({inside}){within} FROM {table})"
 
     def _located(self, node: exp.Expression, moment: _Moment) -> tuple[int | None, exp.Expression]:
         name = row_function(node)
@@ -394,6 +419,13 @@ def row_function(node: exp.Expression) -> str | None:
     if isinstance(node, exp.Anonymous) and node.name.upper().startswith(("RP_", "RPF_")):
         return node.name.upper().split("_", 1)[1]
     return None
+
+
+def aggregate_in(node: exp.Expression) -> exp.Expression | None:
+    """The call of an aggregate, without FILTER and the like around it."""
+    while isinstance(node, (exp.Filter, exp.WithinGroup)):
+        node = node.this
+    return node if row_function(node) in AGGREGATES else None
 
 
 class _PatternReader:

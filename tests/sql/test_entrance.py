@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid
-from cepheid.errors import PatternMistake
+from cepheid.errors import InputMistake, PatternMistake
 
 ROWS = pa.table({"n": [1, 2], "__key": ["x", "y"]})
 
@@ -16,6 +16,16 @@ def test_a_column_of_the_table_may_begin_as_ours_do() -> None:
         PARTITION BY n MEASURES COUNT(*) AS c ALL ROWS PER MATCH PATTERN (A) DEFINE A AS n > 0)"""
     found = cepheid.sql(query, t=ROWS).to_pylist()
     assert found == [{"n": 1, "c": 1, "__key": "x"}, {"n": 2, "c": 1, "__key": "y"}]
+
+
+@pytest.mark.parametrize("name", ["__group", "__match", "__t0", "__in0", "__c1"])
+def test_a_column_with_a_name_of_ours_is_not_lost(name: str) -> None:
+    query = """SELECT * FROM t MATCH_RECOGNIZE (
+        MEASURES mode(n) AS m ALL ROWS PER MATCH PATTERN (A+) DEFINE A AS n > 0)"""
+    rows = pa.table({"n": [1, 2], name: ["x", "y"]})
+    with pytest.raises(InputMistake) as caught:
+        cepheid.sql(query, t=rows)
+    assert caught.value.code == "reserved_column"
 
 
 def test_a_row_pattern_in_a_window_is_refused_at_its_place() -> None:

@@ -101,3 +101,12 @@ def walk_rows(node: RowNode) -> Iterator[RowNode]:
 def variables_of(node: RowNode) -> tuple[str, ...]:
     """The primary variables of a pattern, in the order in which they first stand in it."""
     return tuple(dict.fromkeys(n.name for n in walk_rows(node) if isinstance(n, Variable)))
+
+
+def has_one_way(node: RowNode) -> bool:
+    """Is there only one way to match it from a row on: no choice, and always as many rows?"""
+    if isinstance(node, (Alternation, Permutation)):
+        return False
+    if isinstance(node, Quantified) and node.most != node.least:
+        return False
+    return all(has_one_way(child) for child in node.children())

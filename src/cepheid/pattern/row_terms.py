@@ -7,8 +7,9 @@ one that was made before for an expression over one row.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from cepheid.errors import Place
 from cepheid.pattern.expr import Expr
 
 # Variables that count: None means all of them, the universal variable.
@@ -26,7 +27,7 @@ class RowTerm:
 class At(RowTerm):
     """`PREV(LAST(A.x, 2), 1)`: of the rows of some variables the first or last but so many, then so many rows away.
 
-    Without a column it is the row's variable: `CLASSIFIER()`.
+    Without a column it is the row's variable: `CLASSIFIER()`, which only rows of the match have.
     """
 
     column: str | None = None
@@ -37,13 +38,33 @@ class At(RowTerm):
 
 
 @dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate as a database is asked for it: SQL over columns of one row."""
+
+    name: str
+    arguments: tuple[str, ...]
+    distinct: bool = False
+    order: str = ""  # within its parentheses
+    within: str = ""  # WITHIN GROUP (ORDER BY ..)
+    filter: str = ""
+    nulls: str = ""  # IGNORE NULLS, RESPECT NULLS
+    columns: tuple[str, ...] = ()  # all that it needs
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Over(RowTerm):
-    """An aggregate. Without a column it counts rows."""
+    """An aggregate. Without a column it counts rows.
+
+    Its function is one of `row_aggregates.py`; if it has none, only the database knows it.
+    """
 
     function: str = "count"
     column: str | None = None
     variables: Variables = None
     distinct: bool = False
+    by: str | None = None  # the second column of those that have two
+    call: AggregateCall | None = None  # for the database; None if it need not be asked
 
 
 @dataclass(frozen=True)

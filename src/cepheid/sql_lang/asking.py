@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import sqlglot
 from sqlglot import exp
 
+from cepheid.errors import PatternMistake
 from cepheid.sql_lang.clause import OrderItem, Rows
 from cepheid.sql_lang.row_query import RowQuery
 
@@ -38,6 +39,7 @@ def shown(query: RowQuery, input_columns: Sequence[str], dialect: str, quoted: Q
     keys = [column_name(text, dialect) or text for text in query.partition_by]
     parts = [f"{KEY}{i} AS {quoted(name)}" for i, name in enumerate(keys)]
     measures = [f"{_measure(query, text)} AS {quoted(name)}" for name, text in query.measures]
+    _check_names(query, [*keys, *(input_columns if query.all_rows else ())])
     if not query.all_rows:
         return [*parts, *measures]
     taken = {name.lower() for name in keys}
@@ -50,6 +52,20 @@ def shown(query: RowQuery, input_columns: Sequence[str], dialect: str, quoted: Q
             ordered.append(quoted(found))
     rest = [quoted(c) for c in input_columns if c.lower() not in taken]
     return [*parts, *ordered, *measures, *rest]
+
+
+def _check_names(query: RowQuery, columns: Sequence[str]) -> None:
+    """A table with two columns of one name could not be asked for either, and the databases do not mind the case."""
+    seen = {name.lower(): "a column that the clause shows" for name in columns}
+    for i, (name, _) in enumerate(query.measures):
+        if name.lower() in seen:
+            raise PatternMistake(
+                f"the measure `{name}` has the name of {seen[name.lower()]}",
+                code="duplicate_column",
+                place=query.measured_at[i] if query.measured_at else None,
+                hint="give it another name",
+            )
+        seen[name.lower()] = "another measure"
 
 
 def _measure(query: RowQuery, text: str) -> str:

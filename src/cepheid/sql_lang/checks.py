@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import factorial
 
 from cepheid.errors import PatternMistake, Place, nearest
-from cepheid.pattern.row_pattern import Exclusion, Permutation, Quantified, RowNode, variables_of, walk_rows
+from cepheid.pattern.row_pattern import (
+    Exclusion,
+    Permutation,
+    Quantified,
+    RowNode,
+    has_one_way,
+    variables_of,
+    walk_rows,
+)
 from cepheid.sql_lang.clause import Clause, Name, Rows, SqlText
 from cepheid.sql_lang.scan import SPARK, Dialect, Token, scan
 
@@ -31,8 +40,10 @@ def pattern_size(node: RowNode) -> int:
     if isinstance(node, Quantified):
         return parts * max(node.least, node.most or 0, 1)
     if isinstance(node, Permutation):
-        # What may still come depends only on which parts are left: each part stands once for each set of others.
-        return int(parts * 2 ** (len(node.parts) - 1))
+        # Without choices what may still come depends only on which parts are left: each part stands once for each
+        # set of others. Otherwise all orders are written out.
+        orders = all(has_one_way(part) for part in node.parts)
+        return parts * (2 ** (len(node.parts) - 1) if orders else factorial(len(node.parts)))
     return parts or 1
 
 

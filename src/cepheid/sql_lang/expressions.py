@@ -7,51 +7,41 @@ rows must be understood here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from cepheid.errors import PatternMistake, Place, nearest
-from cepheid.pattern.row_terms import At, Condition, MatchNumber, Over, RowTerm, Variables
+from cepheid.pattern.row_aggregates import KEEPS_NULLS, OF_TWO, SUMMED, kept_names
+from cepheid.pattern.row_terms import AggregateCall, At, Condition, MatchNumber, Over, RowTerm, Variables
+from cepheid.sql_lang.aggregate_calls import CallParts, call_parts, is_call
+from cepheid.sql_lang.aggregate_names import AggregateNames
 from cepheid.sql_lang.clause import SqlText
+from cepheid.sql_lang.marking import aggregate_name, marked, own_name, shown
 from cepheid.sql_lang.scalar import Tree, literal, to_expr
 
-# Names that no database knows as functions of its own, for those that mean something else in a row pattern.
-_OWN = ("FIRST", "LAST", "PREV", "NEXT", "CLASSIFIER", "MATCH_NUMBER", "RUNNING", "FINAL")
-_MARK = "__CEPHEID_"
-_AGGREGATES: dict[type[Tree], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Stddev: "stddev_samp",
-    exp.StddevSamp: "stddev_samp",
-    exp.StddevPop: "stddev_pop",
-    exp.Variance: "var_samp",
-    exp.VariancePop: "var_pop",
-    exp.Median: "median",
-    exp.ArrayAgg: "array_agg",
-    exp.LogicalAnd: "bool_and",
-    exp.LogicalOr: "bool_or",
-    exp.AnyValue: "any_value",
-}
+# What an aggregate may ask of a row of the match beside its columns.
+LABEL, NUMBER = "__label", "__number"
 
 
 @dataclass
 class Terms:
     """What the expressions of a clause ask for. Each column and each term has one name."""
 
-    dialect: str
+    database: AggregateNames
     variables: Mapping[
         str, frozenset[str]
     ]  # primary ones and subsets, each with the primary variables it stands for
     columns: dict[str, str] = field(default_factory=dict)  # SQL over one row -> the name of its column
     names: dict[RowTerm, str] = field(default_factory=dict)
+
+    @property
+    def dialect(self) -> str:
+        return self.database.dialect
 
     def column(self, node: Tree) -> str:
         """The column of an expression over one row, whose variables are left out."""
@@ -80,7 +70,7 @@ class Terms:
         return Condition(expr, reader.used)
 
     def _parsed(self, value: SqlText) -> Tree:
-        text = marked(value.text, self.dialect)
+        text = marked(value.text, self.dialect, self._is_aggregate)
         try:
             found = sqlglot.parse_one(text, read=self.dialect)
         except SqlglotError as problem:
@@ -96,40 +86,24 @@ class Terms:
                 place=value.place,
                 hint="compute it in the table that MATCH_RECOGNIZE reads",
             )
+        self._check_functions(found, value)
         return found
 
+    def _is_aggregate(self, name: str) -> bool:
+        return name in kept_names(self.dialect) or self.database.is_aggregate(name)
 
-def marked(text: str, dialect: str) -> str:
-    """With names of ours for the functions of row patterns; `FINAL f(x)` becomes a call too."""
-    tokens = sqlglot.tokenize(text, read=dialect)
-    changes: list[tuple[int, int, str]] = []
-    for i, token in enumerate(tokens):
-        word = token.text.upper()
-        after = tokens[i + 1].text if i + 1 < len(tokens) else ""
-        if word not in _OWN or token.token_type.name in ("STRING", "IDENTIFIER") or _is_column(tokens, i):
-            continue
-        if word in ("RUNNING", "FINAL") and i + 2 < len(tokens) and tokens[i + 2].text == "(":
-            close = _closing(tokens, i + 2)
-            changes += [(token.start, token.end + 1, f"{_MARK}{word}("), (close + 1, close + 1, ")")]
-        elif word not in ("RUNNING", "FINAL") and after == "(":
-            changes.append((token.start, token.end + 1, _MARK + word))
-    for start, end, new in sorted(changes, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text
-
-
-def _is_column(tokens: list[Any], at: int) -> bool:
-    return at > 0 and tokens[at - 1].text == "."
-
-
-def _closing(tokens: list[Any], opening: int) -> int:
-    """Where the parenthesis ends."""
-    depth = 0
-    for token in tokens[opening:]:
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        if depth == 0:
-            return int(token.end)
-    return int(tokens[-1].end)
+    def _check_functions(self, tree: Tree, value: SqlText) -> None:
+        """Those the parser does not know: the database must."""
+        for node in tree.find_all(exp.Anonymous):
+            name = str(node.this).lower()
+            if own_name(node) or aggregate_name(node) or self.database.is_function(name):
+                continue
+            raise PatternMistake(
+                f"there is no function `{node.this}`",
+                code="unknown_function",
+                place=value.place.find(rf"(?i)\b{re.escape(name)}(?=\s*\()"),
+                hint=nearest(name, set(self.database.all_names())),
+            )
 
 
 class _Reader:
@@ -160,7 +134,7 @@ class _Reader:
         return name
 
     def _term(self, node: Tree) -> RowTerm | None:
-        if own_name(node) or type(node) in _AGGREGATES:
+        if own_name(node) or is_call(node):
             return self._asked(node, final=False)
         if isinstance(node, exp.Column):
             return self._value(node, final=False)
@@ -171,7 +145,7 @@ class _Reader:
     def _is_of_this_row(self, node: Tree) -> bool:
         """In a condition: nothing but columns of the row that is asked, which the database can compute."""
         columns = list(node.find_all(exp.Column))
-        if not columns or any(own_name(n) or type(n) in _AGGREGATES for n in node.walk()):
+        if not columns or any(_is_ours(n) for n in node.walk()):
             return False
         sets = [self._variables(c) for c in columns]
         return all(s is None or (self.own in s) for s in sets)
@@ -199,7 +173,7 @@ class _Reader:
             )
         (inside,) = node.expressions
         inner = own_name(inside)
-        if inner in ("FIRST", "LAST") or type(inside) in _AGGREGATES or inner == "CLASSIFIER":
+        if inner in ("FIRST", "LAST") or is_call(inside) or inner == "CLASSIFIER":
             return self._asked(inside, final=name == "FINAL")
         raise self._mistake(f"{name} needs FIRST, LAST or an aggregate after it", "bad_frame")
 
@@ -214,9 +188,11 @@ class _Reader:
             term = self._framed(inside, inner)
         elif inner in ("FIRST", "LAST"):
             term = self._first_or_last(inside, inner, final)
+        elif inner == "CLASSIFIER":
+            term = At(final, None, self._variable_argument(inside))
         else:
             term = self._value(inside, final)
-        if not isinstance(term, At) or term.column is None:
+        if not isinstance(term, At):
             raise self._mistake(f"{name} needs a value of a row", "bad_navigation")
         return At(
             term.final,
@@ -236,24 +212,133 @@ class _Reader:
 
     def _value(self, node: Tree, final: bool) -> At:
         """An expression over one row, at the last row of its variable."""
-        if any(own_name(n) or type(n) in _AGGREGATES for n in node.walk()):
+        if any(_is_ours(n) for n in node.walk()):
             raise self._mistake(
-                f"`{_shown(node)}` cannot stand here",
+                f"`{shown(node)}` cannot stand here",
                 "bad_navigation",
                 "only PREV and NEXT may hold FIRST or LAST",
             )
         return At(final, self.terms.column(node), self._common_variables(node))
 
+    # Aggregates.
+
     def _aggregate(self, node: Tree, final: bool) -> Over:
-        name, inside, distinct = _AGGREGATES[type(node)], node.this, False
-        if isinstance(inside, exp.Distinct):
-            distinct = True
-            (inside,) = inside.expressions
-        if isinstance(inside, exp.Star):
-            return Over(final, "count", None, None)
-        if isinstance(inside, exp.Column) and isinstance(inside.this, exp.Star):
-            return Over(final, "count", None, self._variables(inside))
-        return Over(final, name, self._value(inside, final).column, self._common_variables(inside), distinct)
+        parts = call_parts(node)
+        if kept_names(self.terms.dialect).get(parts.name) == "count":
+            parts = _counted(parts)
+        variables = self._variables_of_call(parts)
+        function = self._kept(parts)
+        if self.own is not None and not function:
+            raise self._not_kept(parts)
+        column, by = self._kept_columns(parts) if function else (None, None)
+        call = None if self.own is not None or function in SUMMED else self._call(parts)
+        distinct = parts.distinct and function not in ("min", "max")
+        return Over(final, function, column, variables, distinct, by, call)
+
+    def _kept(self, parts: CallParts) -> str:
+        """The function by its name here; empty if only the database can do it."""
+        function = kept_names(self.terms.dialect).get(parts.name, "")
+        wanted = 2 if function in OF_TWO else 1
+        possible = parts.plain and len(parts.arguments) == wanted and not parts.name.startswith("__")
+        if any(own_name(n) for tree in parts.trees for n in tree.walk()):
+            possible = False  # CLASSIFIER and MATCH_NUMBER are no columns
+        if parts.filter is not None and function in KEEPS_NULLS:
+            possible = False
+        if parts.star is not None and function != "count":
+            possible = False
+        return function if possible else ""
+
+    def _kept_columns(self, parts: CallParts) -> tuple[str | None, str | None]:
+        """A row that FILTER leaves out has null there, which counts for nothing."""
+        *first, last = parts.arguments
+        if parts.star is not None:
+            if parts.filter is None:
+                return None, None
+            last = exp.Literal.number(1)
+        if parts.filter is not None:
+            last = exp.Case(ifs=[exp.If(this=parts.filter.copy(), true=last.copy())])
+        columns = [self.terms.column(tree) for tree in (*first, last)]
+        return (columns[0], columns[1]) if first else (columns[0], None)
+
+    def _call(self, parts: CallParts) -> AggregateCall:
+        used: dict[str, None] = {}
+        known = self.terms.database.is_aggregate(parts.name)
+        star = parts.star is not None
+        return AggregateCall(
+            parts.name if known else kept_names(self.terms.dialect)[parts.name],
+            ("*",) if star else tuple(self._argument(a, used) for a in parts.arguments),
+            parts.distinct,
+            ", ".join(self._ordered(o, used) for o in parts.order),
+            ", ".join(self._ordered(o, used) for o in parts.within),
+            "" if parts.filter is None else self._argument(parts.filter, used),
+            parts.nulls,
+            tuple(used),
+            self.place.find(rf"(?i)\b{re.escape(parts.name)}(?=\s*\()"),
+        )
+
+    def _argument(self, tree: Tree, used: dict[str, None]) -> str:
+        """SQL over columns. What has none stays, for databases want some arguments to be constant."""
+
+        def column(part: Tree) -> Tree:
+            if own_name(part):
+                name = LABEL if own_name(part) == "CLASSIFIER" else NUMBER
+            elif isinstance(part, exp.Column):
+                name = self.terms.column(part)
+            else:
+                return part
+            used[name] = None
+            return exp.column(exp.to_identifier(name))
+
+        whole = isinstance(tree, exp.Kwarg) or any(own_name(n) for n in tree.walk())
+        if whole or not tree.find(exp.Column):
+            return str(tree.transform(column).sql(dialect=self.terms.dialect))
+        name = self.terms.column(tree)
+        used[name] = None
+        return name
+
+    def _ordered(self, tree: Tree, used: dict[str, None]) -> str:
+        if not isinstance(tree, exp.Ordered):
+            return self._argument(tree, used)
+        changed = tree.copy()
+        changed.set("this", exp.column(exp.to_identifier(self._argument(tree.this, used))))
+        return str(changed.sql(dialect=self.terms.dialect))
+
+    def _variables_of_call(self, parts: CallParts) -> Variables:
+        """Those whose rows it is over."""
+        for tree in parts.trees:
+            inside = next((n for n in tree.walk() if is_call(n) or own_name(n) not in _OF_A_ROW), None)
+            if inside is not None:
+                raise self._mistake(
+                    f"`{shown(inside)}` cannot stand in an aggregate",
+                    "bad_navigation",
+                    "an aggregate holds values of its rows, CLASSIFIER() and MATCH_NUMBER()",
+                )
+        sets = {found for tree in parts.trees for found in self._sets(tree)}
+        if len(sets) > 1:
+            raise self._mixed(f"{parts.name}(..)")
+        return next(iter(sets), None)
+
+    def _sets(self, tree: Tree) -> Iterator[Variables]:
+        for node in tree.walk():
+            inside = node.find_ancestor(exp.Anonymous)
+            if own_name(node) == "CLASSIFIER":
+                yield self._variable_argument(node)
+            elif isinstance(node, exp.Column) and not (inside and own_name(inside)):
+                yield self._variables(node)
+
+    def _not_kept(self, parts: CallParts) -> PatternMistake:
+        kept = sorted(kept_names(self.terms.dialect))
+        with_more = parts.name in kept
+        return self._mistake(
+            f"the aggregate `{parts.name}` cannot stand in DEFINE{' with all that it has here' if with_more else ''}",
+            "not_in_define",
+            "there it must be kept row by row: "
+            + (
+                "give it plain arguments of one variable"
+                if with_more
+                else f"there are {', '.join(kept)}; in MEASURES it may stand"
+            ),
+        )
 
     # Names and numbers.
 
@@ -272,12 +357,15 @@ class _Reader:
     def _common_variables(self, node: Tree) -> Variables:
         sets = {self._variables(c): c for c in node.find_all(exp.Column)}
         if len(sets) > 1:
-            raise self._mistake(
-                f"`{_shown(node)}` mixes rows of several variables",
-                "mixed_variables",
-                "what FIRST, LAST, PREV, NEXT or an aggregate holds must be of one variable",
-            )
+            raise self._mixed(shown(node))
         return next(iter(sets), None)
+
+    def _mixed(self, what: str) -> PatternMistake:
+        return self._mistake(
+            f"`{what}` mixes rows of several variables",
+            "mixed_variables",
+            "what FIRST, LAST, PREV, NEXT or an aggregate holds must be of one variable",
+        )
 
     def _variable_argument(self, node: Tree) -> Variables:
         if not node.expressions:
@@ -302,15 +390,19 @@ class _Reader:
         return PatternMistake(message, code=code, place=self.place, hint=hint)
 
 
-def own_name(node: Tree) -> str:
-    """Of a call of a function of row patterns."""
-    if isinstance(node, exp.Anonymous) and str(node.this).upper().startswith(_MARK):
-        return str(node.this).upper().removeprefix(_MARK)
-    return ""
+def _counted(parts: CallParts) -> CallParts:
+    """`count_if(x)` counts the rows where it is so."""
+    if parts.name == "count" or len(parts.arguments) != 1 or parts.distinct:
+        return parts
+    where = exp.Case(ifs=[exp.If(this=parts.arguments[0].copy(), true=exp.Literal.number(1))])
+    return replace(parts, name="count", arguments=(where,))
 
 
-def _shown(node: Tree) -> str:
-    return str(node.sql()).replace(_MARK, "")
+_OF_A_ROW = ("", "CLASSIFIER", "MATCH_NUMBER")
+
+
+def _is_ours(node: Tree) -> bool:
+    return bool(own_name(node) or aggregate_name(node))
 
 
 def _first_line(problem: SqlglotError) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cepheid.sql_lang.clause import Name
 from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
-from cepheid.sql_lang.scan import Kind
+from cepheid.sql_lang.scan import Kind, Token
 from cepheid.sql_lang.source import OPENING, Span, SqlSource
 
 _BEFORE_TABLE = {"FROM", "JOIN", "LATERAL", "USING"}
@@ -16,12 +16,12 @@ _QUERY = {"SELECT", "WITH", "VALUES", "TABLE", "FROM"}
 NO_ALIAS = frozenset(
     """ALL AND ANTI AS ASOF BY CASE CLUSTER CROSS DISTRIBUTE ELSE END EXCEPT FETCH FROM FULL GROUP HAVING IN INNER
     INSERT INTERSECT INTO IS JOIN LATERAL LEFT LIKE LIMIT MATCH_RECOGNIZE MINUS NATURAL NOT OFFSET ON OR ORDER OUTER
-    PIVOT QUALIFY RIGHT SELECT SEMI SET SORT TABLESAMPLE THEN UNION UNPIVOT USING VALUES WHEN WHERE WINDOW
+    PIVOT QUALIFY REPEATABLE RIGHT SELECT SEMI SET SORT TABLESAMPLE THEN UNION UNPIVOT USING VALUES WHEN WHERE WINDOW
     WITH""".split()  # noqa: SIM905
 )
 # Behind these a table goes on, as in `t VERSION AS OF 3`.
-_NO_END = {"AS", "OF", "TABLE", "LATERAL", "TABLESAMPLE", "VALUES"}
-_INSIDE_TABLE = {*_NO_END, "MATCH_RECOGNIZE"}  # the last as a table's own name
+_NO_END = {"AS", "OF", "TABLE", "LATERAL", "TABLESAMPLE", "REPEATABLE", "VALUES", "WITH"}
+_INSIDE_TABLE = {*_NO_END, "MATCH_RECOGNIZE"} - {"WITH"}  # the last as a table's own name
 
 
 @dataclass(frozen=True)
@@ -64,18 +64,36 @@ def _beginning(source: SqlSource, at: int) -> int | None:
             return None
         elif token.word in _BEFORE_TABLE and not after_dot:
             return i + 1 if _begins_table(source, i + 1) else None
-        elif token.word in NO_ALIAS - _INSIDE_TABLE and not after_dot:
+        elif token.word in NO_ALIAS - _INSIDE_TABLE and not after_dot and not _is_ordinality(source, i):
             return None
         i -= 1
     return None
 
 
+def _is_ordinality(source: SqlSource, at: int) -> bool:
+    """`unnest(x) WITH ORDINALITY`, which belongs to the table."""
+    return source.tokens[at].word == "WITH" and source.tokens[at + 1].word == "ORDINALITY"
+
+
 def _values_before(source: SqlSource, comma: int) -> int | None:
-    """The index of VALUES, if the comma stands between its rows: `FROM VALUES (1), (2) AS t(x)`."""
-    tokens, i = source.tokens, comma
-    while i > 0 and tokens[i].is_sign(",") and tokens[i - 1].is_sign(")"):
-        i = source.partners[i - 1] - 1
-    return i if i >= 0 and tokens[i].word == "VALUES" else None
+    """The index of VALUES, if the comma stands between its rows: `FROM VALUES (1), (2) AS t(x)`, `FROM VALUES 1, 2`."""
+    tokens, i = source.tokens, comma - 1
+    while i > 0:
+        token, before = tokens[i], tokens[i - 1]
+        if token.word == "VALUES":
+            return i
+        if token.word in _BEFORE_TABLE or token.is_sign("(") or _is_alias(token, before):
+            return None
+        i = source.partners[i] - 1 if token.is_sign(*OPENING) else i - 1
+    return None
+
+
+def _is_alias(token: Token, before: Token) -> bool:
+    """A name directly behind a value, or AS: what was listed has ended."""
+    if token.word == "AS":
+        return True
+    value = before.is_sign(")") or before.kind in (Kind.NUMBER, Kind.STRING, Kind.NAME)
+    return token.kind in (Kind.WORD, Kind.NAME) and value
 
 
 def _begins_table(source: SqlSource, at: int) -> bool:

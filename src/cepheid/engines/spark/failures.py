@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import Any
 from cepheid import errors
 from cepheid.errors import CepheidError, InputMistake
 
-_OURS = re.compile(r"^cepheid\.errors\.(\w+): (?P<said>.*(?:\n {2}.*)*)", re.MULTILINE)
+_OURS = re.compile(r"(?:^|worker: )cepheid\.errors\.(\w+): (?P<said>.*(?:\n {2}.*)*)", re.MULTILINE)
 _HINT = "\n  hint: "
 # Errors of Spark that are about a value in the events, and those around another one.
 _VALUES = (
@@ -36,6 +37,19 @@ def in_our_words() -> Iterator[None]:
         raise mistake from None
 
 
+@contextmanager
+def without_stack() -> Iterator[None]:
+    """In a task: what is wrong is all that is said of a mistake of ours, not where in the code it was found.
+
+    Spark's worker says an error without its stack if this is set. It ends with the error, and the setting with it.
+    """
+    try:
+        yield
+    except CepheidError:
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+        raise
+
+
 def mistake_in(failure: Any) -> CepheidError | None:
     """The user's mistake that a job failed by; None if it is none that is known."""
     text = str(failure)
@@ -59,4 +73,4 @@ def _short(text: str) -> str:
     return re.split(r" (?:Correct the|Use `try_|To process malformed|If necessary|SQLSTATE)", text)[0].strip()
 
 
-__all__ = ["in_our_words", "mistake_in"]
+__all__ = ["in_our_words", "mistake_in", "without_stack"]

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cepheid.engines.spark.failures import without_stack
+from cepheid.engines.spark.function_names import SparkFunctions
 from cepheid.engines.spark.row_stream import found_in_stream
+from cepheid.engines.sql.all_matched import all_matched_fields
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
 from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, made_for_us, shown, wanted
 from cepheid.sql_lang.clause import Rows
+from cepheid.sql_lang.database_aggregates import kept_columns, one_by_one, with_aggregates
 from cepheid.sql_lang.row_query import RowQuery
 from cepheid.sql_lang.scan import SPARK
 
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 _ROWS = 1 << 17  # that are matched at a time, if they are whole partitions
+_GROUPS_OF_A_TASK = 40  # bits for matches; the others number the tasks
 
 
 def run_on_spark(text: str, spark: SparkSession) -> DataFrame:
@@ -32,9 +37,12 @@ class _Spark:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
+        self.functions = SparkFunctions(spark)
 
     def matched(self, query: RowQuery, table: str, before: str) -> str:
         rows = asked_rows(self.spark, query, table, before)
+        if rows.isStreaming:
+            query = query.keeping_aggregates()
         ordering = [f"{ORDER}{i}" for i in range(len(query.order_by))]
         schema = _out(rows.drop(ARRIVAL, *ordering), query)
         if rows.isStreaming:
@@ -42,9 +50,33 @@ class _Spark:
         else:
             found = in_order(rows, query).mapInArrow(_matching(query, schema), _spark_schema(schema))
         given = [c for c in rows.columns if c not in made_for_us(query) and c not in ordering]
-        name = f"__cepheid_{secrets.token_hex(8)}"
-        found.selectExpr(*shown(query, given, self.dialect, _quoted)).createOrReplaceTempView(name)
-        return name
+        if query.left:
+            found = self._with_aggregates(query, _named(found), kept_columns(query, given, _quoted))
+        return _named(found.selectExpr(*shown(query, given, self.dialect, _quoted)))
+
+    def _with_aggregates(self, query: RowQuery, raw: str, kept: list[str]) -> DataFrame:
+        from pyspark.errors import AnalysisException
+
+        try:
+            return self.spark.sql(with_aggregates(query, raw, kept, self.functions))
+        except AnalysisException as problem:
+            raise self._at_its_place(query, raw, problem) from problem
+
+    def _at_its_place(self, query: RowQuery, raw: str, problem: Exception) -> InputMistake:
+        from pyspark.errors import AnalysisException
+
+        for alone, call in one_by_one(query):
+            try:
+                self.spark.sql(with_aggregates(alone, raw, [], self.functions))
+            except AnalysisException as own:
+                return InputMistake(str(own).split(" SQLSTATE:")[0], code="database", place=call.place)
+        return InputMistake(str(problem), code="database")
+
+
+def _named(rows: DataFrame) -> str:
+    name = f"__cepheid_{secrets.token_hex(8)}"
+    rows.createOrReplaceTempView(name)
+    return name
 
 
 def asked_rows(spark: SparkSession, query: RowQuery, table: str, before: str = "") -> DataFrame:
@@ -69,7 +101,9 @@ def in_order(rows: DataFrame, query: RowQuery) -> DataFrame:
     in_order = together.sortWithinPartitions(*keys, *order, F.col(ARRIVAL))
     if query.within is not None:
         in_order = in_order.withColumnRenamed(f"{ORDER}0", ORDER)
-    return in_order.drop(ARRIVAL, *(f"{ORDER}{i}" for i in range(len(query.order_by))))
+    needed = in_order.drop(ARRIVAL, *(f"{ORDER}{i}" for i in range(len(query.order_by))))
+    # Without any column it would be forgotten on the way how many rows there are.
+    return needed if needed.columns else in_order.select(ARRIVAL)
 
 
 def _direction(column: Column, query: RowQuery, i: int) -> Column:
@@ -85,11 +119,13 @@ def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:
     from pyspark.sql.pandas.types import to_arrow_type
 
     kinds = {f.name: to_arrow_type(f.dataType, timezone="UTC") for f in rows.schema.fields}
-    fields = [(n, kind) for n, kind in kinds.items() if n not in query.columns and n != ORDER]
-    fields += [(name, term_type(term, kinds)) for name, term in query.terms.items()]
+    fields = [(n, kind) for n, kind in kinds.items() if n not in query.columns and n not in (ORDER, ARRIVAL)]
+    known = {name: term for name, term in query.terms.items() if name not in query.left}
+    fields += [(name, term_type(term, kinds)) for name, term in known.items()]
     fields.append((MATCH, pa.int64()))
     if query.rows is Rows.ALL_WITH_UNMATCHED:
         fields.append((UNMATCHED, pa.bool_()))
+    fields += all_matched_fields(query, kinds)
     return pa.schema(fields)
 
 
@@ -103,9 +139,15 @@ def _matching(
     query: RowQuery, schema: pa.Schema
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        matching = RowMatching(query)
+        from pyspark import TaskContext
+
+        matching, context = RowMatching(query), TaskContext.get()
+        groups = (context.partitionId() if context is not None else 0) << _GROUPS_OF_A_TASK
         for table in whole_partitions(batches, len(query.partition_by)):
-            yield from matching.matched(table).cast(schema).combine_chunks().to_batches()
+            with without_stack():
+                found = matching.matched(table, groups)
+            groups += table.num_rows + found.num_rows  # more than there are matches and rows in none
+            yield from found.cast(schema).combine_chunks().to_batches()
 
     return run
 

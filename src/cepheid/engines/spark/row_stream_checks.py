@@ -9,6 +9,7 @@ import pyarrow as pa
 from cepheid.engines.spark.partition_rows import TIME, key_names, order_names
 from cepheid.engines.spark.stream import watermark_of
 from cepheid.errors import PatternMistake, Place
+from cepheid.pattern.row_aggregates import kept_names
 from cepheid.pattern.row_pattern import Anchor, walk_rows
 from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.row_query import RowQuery
@@ -24,6 +25,7 @@ def check_stream(rows: DataFrame, query: RowQuery) -> None:
     _check_order(rows, query)
     _check_rows(query)
     _check_end(query)
+    _check_aggregates(query)
     _check_types(rows, query)
 
 
@@ -72,6 +74,18 @@ def _check_end(query: RowQuery) -> None:
             "a stream has no last row, so `$` never matches",
             end.place,
             "leave it out, or match a bounded table",
+        )
+
+
+def _check_aggregates(query: RowQuery) -> None:
+    """Spark would have to see all rows of a match together, after they are found."""
+    for over in query.left_calls.values():
+        assert over.call is not None
+        raise _mistake(
+            "stream_aggregate",
+            f"over a stream `{over.call.name}` cannot be computed by the database",
+            over.call.place,
+            f"there are {', '.join(sorted(kept_names('spark')))}",
         )
 
 

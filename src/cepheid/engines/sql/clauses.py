@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from cepheid.errors import PatternMistake
+from cepheid.sql_lang.aggregate_names import AggregateNames
 from cepheid.sql_lang.common_tables import common_tables_before, with_tables
 from cepheid.sql_lang.reading import read_statement
 from cepheid.sql_lang.row_query import RowQuery, understood
@@ -18,6 +19,9 @@ class Database(Protocol):
 
     dialect: str  # by the name sqlglot has for it
     letters: Dialect
+
+    @property
+    def functions(self) -> AggregateNames: ...
 
     def matched(self, query: RowQuery, table: str, before: str) -> str:
         """Match the rows of a table, given as SQL with what WITH says before it. The answer is the name of a table."""
@@ -33,7 +37,7 @@ def without_clauses(text: str, database: Database) -> str:
             place=statement.windows[0].parts.clause.place,
             hint="say it with MATCH_RECOGNIZE and ALL ROWS PER MATCH",
         )
-    queries = [understood(clause, database.dialect) for _, clause in statement.clauses]
+    queries = [understood(clause, database.dialect, database.functions) for _, clause in statement.clauses]
     source = SqlSource(text, dialect=database.letters)
     for query in queries:
         source = _next_replaced(source, query, database)

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from cepheid.errors import InputMistake
+from cepheid.engines.sql.all_matched import all_matched, all_matched_fields
+from cepheid.errors import CepheidError, InputMistake
 from cepheid.matching.rows.aggregates import result_type
 from cepheid.matching.rows.found import (
     NEVER,
@@ -44,10 +45,24 @@ class RowMatching:
         self.program: RowProgram = compile_rows(query.pattern)
         self.skipping = _skipping(query)
 
-    def matched(self, table: pa.Table) -> pa.Table:
-        """Whole partitions, each in order. Out come the kept columns of each row that is shown, and the terms."""
+    def matched(self, table: pa.Table, first_group: int = 0) -> pa.Table:
+        """Whole partitions, each in order. Out come the kept columns of each row that is shown, and the terms.
+
+        If aggregates are left to the database, all rows of the matches come out.
+        """
+        try:
+            return self._matched(table, first_group)
+        except CepheidError as mistake:
+            mistake.place = mistake.place or self.query.place_of(mistake)
+            raise
+
+    def _matched(self, table: pa.Table, first_group: int) -> pa.Table:
+        _check_names(self.query, table.column_names)
         offsets = partition_offsets(table, len(self.query.partition_by))
-        return self._answer(MatchedRows(self.program, table, offsets, self._found(table, offsets)))
+        rows = MatchedRows(self.program, table, offsets, self._found(table, offsets))
+        if self.query.left:
+            return all_matched(self.query, rows, self._kept(table), first_group)
+        return self._answer(rows)
 
     def matched_so_far(self, table: pa.Table, offsets: Any, ends: OpenEnds) -> tuple[pa.Table, Matches]:
         """What is certain of partitions of which more rows may come: the same columns, and the matches they are of."""
@@ -80,10 +95,8 @@ class RowMatching:
 
     def _answer(self, rows: MatchedRows) -> pa.Table:
         table, found = rows.table, rows.matches
+        kept = self._kept(table)
         points, shown = self._points(rows)
-        kept = table.drop_columns(
-            [n for n in table.column_names if n in self.query.columns or n in (ORDER, ARRIVAL)]
-        )
         columns = {name: kept[name].take(pa.array(shown)) for name in kept.column_names}
         columns |= {name: rows.value(term, points) for name, term in self.query.terms.items()}
         columns[MATCH] = pa.array(points.matches)  # a table without columns has no rows
@@ -91,6 +104,11 @@ class RowMatching:
         if self.query.rows is Rows.ALL_WITH_UNMATCHED:
             return self._with_unmatched(answer, shown, rows, found, kept)
         return answer
+
+    def _kept(self, table: pa.Table) -> pa.Table:
+        return table.drop_columns(
+            [n for n in table.column_names if n in self.query.columns or n in (ORDER, ARRIVAL)]
+        )
 
     def _points(self, rows: MatchedRows) -> tuple[Points, Any]:
         """Where values are wanted, and the row of the table that stands there."""
@@ -127,6 +145,18 @@ class RowMatching:
         joined = joined.append_column(UNMATCHED, pa.array(unmatched))
         order = np.argsort(np.concatenate([shown, np.flatnonzero(free)]), kind="stable")
         return joined.take(pa.array(order))
+
+
+def _check_names(query: RowQuery, names: list[str]) -> None:
+    """A column of the table with a name of ours would be lost."""
+    ours = {*query.terms, MATCH, UNMATCHED, *(n for n, _ in all_matched_fields(query, {}))} - {*query.columns}
+    taken = next((n for i, n in enumerate(names) if n in ours or n in names[:i]), None)
+    if taken is not None:
+        raise InputMistake(
+            f"two columns are called `{taken}`: the table has another, or the name is one of those used inside",
+            code="reserved_column",
+            hint="rename it in a subquery that MATCH_RECOGNIZE reads",
+        )
 
 
 def _joined(parts: list[Any]) -> pa.ChunkedArray:

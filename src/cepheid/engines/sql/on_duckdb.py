@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -10,6 +14,7 @@ from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching
 from cepheid.errors import InputMistake
 from cepheid.sql_lang.asking import ARRIVAL, KEY, ORDER, made_for_us, order_text, shown, wanted
+from cepheid.sql_lang.database_aggregates import kept_columns, one_by_one, with_aggregates
 from cepheid.sql_lang.row_query import RowQuery
 from cepheid.sql_lang.scan import STANDARD
 
@@ -30,15 +35,12 @@ class _DuckDB:
 
     def __init__(self, connection: Any) -> None:
         self.connection = connection
+        self.functions = _Functions(connection)
         self.found = 0
 
     def table(self, text: str) -> pa.Table:
-        import duckdb
-
-        try:
+        with _in_our_words():
             return self.connection.sql(text).to_arrow_table()
-        except duckdb.Error as problem:
-            raise InputMistake(str(problem), code="database", hint=None) from problem
 
     def matched(self, query: RowQuery, table: str, before: str) -> str:
         rows = self.table(f"{before}{_rows_in_order(query, table)}")
@@ -51,9 +53,92 @@ class _DuckDB:
         raw, name = f"__cepheid_found_{self.found}", f"__cepheid_{self.found}"
         self.connection.register(raw, found)
         own = [c for c in given if c not in made_for_us(query)]
+        if query.left:
+            raw = f"({self._with_aggregates(query, raw, kept_columns(query, own, _quoted))})"
         columns = shown(query, own, self.dialect, _quoted)
-        self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT {', '.join(columns)} FROM {raw}")
+        with _in_our_words():
+            self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT {', '.join(columns)} FROM {raw}")
         return name
+
+    def _with_aggregates(self, query: RowQuery, raw: str, kept: list[str]) -> str:
+        import duckdb
+
+        text = with_aggregates(query, raw, kept, self.functions)
+        try:
+            self.connection.sql(text)  # only looked at
+        except duckdb.Error as problem:
+            raise self._at_its_place(query, raw, problem) from problem
+        return text
+
+    def _at_its_place(self, query: RowQuery, raw: str, problem: Exception) -> InputMistake:
+        import duckdb
+
+        for alone, call in one_by_one(query):
+            try:
+                self.connection.sql(with_aggregates(alone, raw, [], self.functions))
+            except duckdb.Error as own:
+                return InputMistake(str(own).split("\n\nLINE")[0], code="database", place=call.place)
+        return InputMistake(str(problem), code="database")
+
+
+@contextmanager
+def _in_our_words() -> Iterator[None]:
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as problem:
+        raise InputMistake(str(problem), code="database", hint=None) from problem
+
+
+class _Functions:
+    """What DuckDB knows."""
+
+    dialect = "duckdb"
+
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+
+    def is_aggregate(self, name: str) -> bool:
+        return name in self._aggregates or name in self._macros
+
+    def takes_filter(self, name: str) -> bool:
+        return name in self._aggregates
+
+    def runs(self, name: str) -> bool:
+        return name in self._aggregates
+
+    def is_function(self, name: str) -> bool:
+        return name in self.all_names()
+
+    def all_names(self) -> set[str]:
+        return {name for name, _, _ in self._all}
+
+    @cached_property
+    def _all(self) -> list[tuple[str, str, str]]:
+        """Name, kind, and of a macro what it stands for. A name may be of several kinds."""
+        query = "SELECT lower(function_name), function_type, coalesce(macro_definition, '') FROM duckdb_functions()"
+        return list(self.connection.sql(query).fetchall())
+
+    @cached_property
+    def _aggregates(self) -> set[str]:
+        found = {name for name, kind, _ in self._all if kind == "aggregate"}
+        return found | {"percentile_cont", "percentile_disc"}  # which only its parser knows
+
+    @cached_property
+    def _macros(self) -> set[str]:
+        """Those that call an aggregate, or one of these."""
+        texts = [(name, text) for name, kind, text in self._all if kind == "macro"]
+        found: set[str] = set()
+        while more := {
+            n for n, text in texts if n not in found and _called(text) & (self._aggregates | found)
+        }:
+            found |= more
+        return found
+
+
+def _called(text: str) -> set[str]:
+    return set(re.findall(r"\b(\w+)\(", text.lower()))
 
 
 def _rows_in_order(query: RowQuery, table: str) -> str:

@@ -6,8 +6,7 @@ compared as they go on, in one compiled pass; what is rarer is left to Python, s
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,25 +14,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from cepheid.errors import EvaluationError, PatternMistake
+from cepheid.matching.rows.kept import (
+    NOTHING,
+    STEPS,
+    in_int64,
+    is_null,
+    state_value,
+    sum_too_big,
+    whole_value,
+)
+from cepheid.pattern.row_aggregates import OF_TWO
 from cepheid.pattern.row_terms import Over
 
 _SUM, _MIN, _MAX = range(3)
 _SAFE = 9.2e18  # an int64 holds no more
 
 
-def aggregated(term: Over, values: pa.Array | None, begin: Any, end: Any) -> pa.Array:
+def aggregated(
+    term: Over, values: pa.Array | None, begin: Any, end: Any, by: pa.Array | None = None
+) -> pa.Array:
     """For each point the aggregate of the values in its stretch. Without values rows are counted."""
     if values is None:
         return pa.array(end - begin)
-    if term.distinct and term.function not in ("min", "max"):
-        return _by_python(term.function, values, begin, end, distinct=True)
-    compiled = _COMPILED.get(term.function)
-    if compiled is not None:
-        found = compiled(values, begin, end)
-        if found is not None:
-            return found
-    return _by_python(term.function, values, begin, end)
+    compiled = None if term.distinct else _COMPILED.get(term.function)
+    found = compiled(values, begin, end) if compiled is not None else None
+    return _by_python(term, values, by, begin, end) if found is None else found
 
 
 def _count(values: pa.Array, begin: Any, end: Any) -> pa.Array:
@@ -47,9 +52,7 @@ def _sum(values: pa.Array, begin: Any, end: Any) -> pa.Array | None:
         found, any_known = _running(numbers, known, begin, end, _SUM)
         nearly, _ = _running(numbers.astype(np.float64), known, begin, end, _SUM)
         if len(nearly) and np.abs(nearly).max() > _SAFE:
-            raise EvaluationError(
-                "a sum is too big for a 64-bit integer", code="sum_too_big", hint="cast it to double"
-            )
+            raise sum_too_big()
         return pa.array(found, mask=~any_known)
     if pa.types.is_floating(values.type):
         found, any_known = _running(_numbers(values, np.float64), _known(values), begin, end, _SUM)
@@ -127,72 +130,50 @@ def _running(values, known, begin, end, which):  # type: ignore[no-untyped-def]
 # Rarer ones.
 
 
-def _by_python(name: str, values: pa.Array, begin: Any, end: Any, distinct: bool = False) -> pa.Array:
-    function = PYTHON.get(name)
-    if function is None:
-        raise PatternMistake(
-            f"{name} is no aggregate of a row pattern",
-            code="unknown_aggregate",
-            hint=f"there are {', '.join(sorted({*_COMPILED, *PYTHON}))}",
-        )
+def _by_python(term: Over, values: pa.Array, by: pa.Array | None, begin: Any, end: Any) -> pa.Array:
     items = values.to_pylist()
-    found = []
-    for i, j in zip(begin.tolist(), end.tolist(), strict=True):
-        own = [item for item in items[i:j] if item is not None]
-        found.append(function(list(dict.fromkeys(own)) if distinct else own))
-    return pa.array(found, result_type(name, values.type))
+    if by is not None:
+        items = list(zip(items, by.to_pylist(), strict=True))
+    stretches = zip(begin.tolist(), end.tolist(), strict=True)
+    if term.function in STEPS and not term.distinct:
+        found = _by_steps(term, items, stretches)
+    else:
+        found = [whole_value(term, items[i:j]) for i, j in stretches]
+    kind = result_type(term.function, values.type)
+    return pa.array([in_int64(v) for v in found] if pa.types.is_int64(kind) else found, kind)
 
 
-def _mean(values: Sequence[Any]) -> Any:
-    if not values:
-        return None
-    return float(sum(values[1:], values[0])) / len(values)
-
-
-def _spread(
-    function: Callable[[Sequence[float]], float], least: int
-) -> Callable[[Sequence[Any]], float | None]:
-    return lambda values: function([float(v) for v in values]) if len(values) >= least else None
-
-
-PYTHON: dict[str, Callable[[Sequence[Any]], Any]] = {
-    "count": len,
-    "sum": lambda values: sum(values[1:], values[0]) if values else None,
-    "avg": _mean,
-    "stddev_samp": _spread(statistics.stdev, 2),
-    "stddev_pop": _spread(statistics.pstdev, 1),
-    "var_samp": _spread(statistics.variance, 2),
-    "var_pop": _spread(statistics.pvariance, 1),
-    "median": _spread(statistics.median, 1),
-    "array_agg": list,
-    "bool_and": lambda values: all(values) if values else None,
-    "bool_or": lambda values: any(values) if values else None,
-    "any_value": lambda values: values[0] if values else None,
-}
+def _by_steps(term: Over, items: list[Any], stretches: Iterable[tuple[int, int]]) -> list[Any]:
+    """A stretch goes on where the one before ended, if they begin together."""
+    step, state, found = STEPS[term.function], NOTHING, []
+    first = at = -1
+    for begin, end in stretches:
+        if begin != first or end < at:
+            first, at, state = begin, begin, NOTHING
+        for value in items[at:end]:
+            if not is_null(term.function, value):
+                state = step(state, value)
+        at = end
+        found.append(state_value(term.function, state))
+    return found
 
 
 def result_type(name: str, kind: pa.DataType) -> pa.DataType:
     """What an aggregate over values of a type gives."""
-    if name == "count":
+    if name in ("count", "count_if"):
         return pa.int64()
-    if name in ("stddev_samp", "stddev_pop", "var_samp", "var_pop", "median"):
-        return pa.float64()
-    if name == "array_agg":
+    if name in ("list", "collect_list", "collect_set"):
         return pa.list_(kind)
     if name in ("bool_and", "bool_or"):
         return pa.bool_()
-    if name in ("min", "max", "any_value"):
+    if name in ("min", "max", "any_value", *OF_TWO):
         return kind
     if name == "sum":
-        return (
-            pa.int64()
-            if pa.types.is_integer(kind)
-            else kind
-            if not pa.types.is_decimal(kind)
-            else _wide(kind)
-        )
+        return _sum_type(kind)
     return pa.float64()
 
 
-def _wide(kind: pa.DataType) -> pa.DataType:
-    return pa.decimal128(38, kind.scale)
+def _sum_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_integer(kind):
+        return pa.int64()
+    return pa.decimal128(38, kind.scale) if pa.types.is_decimal(kind) else kind

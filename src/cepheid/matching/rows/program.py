@@ -23,6 +23,7 @@ from cepheid.pattern.row_pattern import (
     Quantified,
     RowNode,
     Variable,
+    has_one_way,
     variables_of,
 )
 
@@ -94,7 +95,7 @@ class _Writer:
             case Alternation(parts):
                 self._alternation(parts, excluded)
             case Permutation(parts):
-                self._alternation([Concatenation(order) for order in permutations(parts)], excluded)
+                self._permutation(parts, excluded)
             case Exclusion(part):
                 self.write(part, excluded=True)
             case Quantified():
@@ -103,6 +104,33 @@ class _Writer:
                 pass
             case _:
                 raise AssertionError(node)
+
+    def _permutation(self, parts: tuple[RowNode, ...], excluded: bool) -> None:
+        """All orders, each with all its ways before the next.
+
+        Where a part has only one way, what comes after it does not depend on how it was reached: for each set of
+        parts that are left the program goes on at one place.
+        """
+        if not all(has_one_way(part) for part in parts):
+            self._alternation([Concatenation(order) for order in permutations(parts)], excluded)
+            return
+        begins: dict[frozenset[int], int] = {}
+        jumps: list[tuple[int, frozenset[int]]] = []
+        todo = [frozenset(range(len(parts)))]
+        for left in todo:
+            begins[left] = self.here
+            for i in sorted(left):
+                split = self.add(SPLIT, self.here + 1) if i != max(left) else None
+                self.write(parts[i], excluded)
+                rest = left - {i}
+                jumps.append((self.add(JUMP), rest))
+                if rest and rest not in todo:
+                    todo.append(rest)
+                if split is not None:
+                    self.lines[split][2] = self.here
+        begins[frozenset()] = self.here
+        for jump, rest in jumps:
+            self.lines[jump][1] = begins[rest]
 
     def _alternation(
         self, parts: list[RowNode] | tuple[RowNode, ...] | list[Concatenation], excluded: bool
@@ -136,10 +164,13 @@ class _Writer:
         inside = self.here
         self.lines[split][1 if node.greedy else 2] = inside
         if can_be_empty(node.part):
-            mark, self.marks = self.marks, self.marks + 1
+            # Behind CHECK a row was taken, which lifts all marks: only loops within each other need their own.
+            mark, self.depth = self.depth, self.depth + 1
+            self.marks = max(self.marks, self.depth)
             self.add(MARK, mark)
             self.write(node.part, excluded)
             self.add(CHECK, mark)
+            self.depth -= 1
         else:
             self.write(node.part, excluded)
         return split

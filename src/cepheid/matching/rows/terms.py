@@ -80,30 +80,25 @@ class MatchedRows:
         assert isinstance(term, Over)
         chosen = self.of(term.variables)
         begin, end = chosen.begin(points.matches), chosen.upto(points.matches, counted)
-        return aggregated(term, self._values(term, chosen), begin, end)
+        values, by = (self._values(column, chosen) for column in (term.column, term.by))
+        return aggregated(term, values, begin, end, by)
 
-    def _values(self, term: Over, chosen: Chosen) -> pa.Array | None:
+    def _values(self, column: str | None, chosen: Chosen) -> pa.Array | None:
         """Of all rows that are chosen."""
-        return (
-            None
-            if term.column is None
-            else self._column(term.column).take(pa.array(self.rows[chosen.places]))
-        )
+        return None if column is None else self.column(column).take(pa.array(self.rows[chosen.places]))
 
     def _at(self, term: At, matches: Any, counted: Any) -> pa.Array:
         places, there = self._places(term, matches, counted)
         if term.column is None:
-            names = pa.array([*self.program.variables], pa.string())
-            codes = self.variables[places] if len(self.variables) else places  # all may be empty
-            return names.take(pa.array(codes, mask=~there))
+            return self._labels(places + term.shift, there, matches)
         rows = self._rows_at(term, places)
         partitions = self.matches.partitions[matches]
         there &= (rows >= self.offsets[partitions]) & (rows < self.offsets[partitions + 1])
-        return self._column(term.column).take(pa.array(rows, mask=~there))
+        return self.column(term.column).take(pa.array(rows, mask=~there))
 
     def asks(self, term: RowTerm, points: Points) -> Any:
         """At which points the term looks at a row after the last of the partition: NEXT."""
-        if not isinstance(term, At) or term.shift <= 0:
+        if not isinstance(term, At) or term.column is None or term.shift <= 0:
             return np.zeros(len(points.matches), np.bool_)
         counted = self.matches.sizes[points.matches] if term.final else points.counted
         places, there = self._places(term, points.matches, counted)
@@ -124,7 +119,13 @@ class MatchedRows:
         )
         return places, there
 
-    def _column(self, name: str) -> pa.Array:
+    def _labels(self, places: Any, there: Any, matches: Any) -> pa.Array:
+        """Variables by name, of those places that are in the match."""
+        there = there & (places >= self.begins[matches]) & (places < self.ends[matches])
+        codes = self.variables[np.where(there, places, 0)] if len(self.variables) else places
+        return pa.array([*self.program.variables], pa.string()).take(pa.array(codes, mask=~there))
+
+    def column(self, name: str) -> pa.Array:
         column = self.table[name]
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 

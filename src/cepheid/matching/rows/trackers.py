@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from cepheid.matching.rows.aggregates import PYTHON
 from cepheid.matching.rows.by_path import Way
+from cepheid.matching.rows.kept import NOTHING, STEPS, State, is_null, state_value, whole_value
 from cepheid.pattern.row_terms import At, MatchNumber, Over, RowTerm, Variables
 
 
@@ -21,7 +21,7 @@ def tracker_of(term: RowTerm, table: pa.Table, variables: Sequence[str]) -> Trac
     assert isinstance(term, Over)
     return (
         _Sums(term, table, variables)
-        if term.function in _SUMS and not term.distinct
+        if term.function in STEPS and not term.distinct
         else _All(term, table, variables)
     )
 
@@ -68,16 +68,15 @@ class AtTracker(_Chosen):
         super().__init__(term.variables, variables)
         self.term, self.names = term, variables
         self.values = None if term.column is None else table[term.column].to_pylist()
-        self.labels: list[int] = []  # the variable of each chosen row
+        self.labels: list[int] = []  # the variable of each row of the match
 
     def take(self, row: int, variable: int, depth: int) -> None:
         super().take(row, variable, depth)
-        if variable in self.codes:
-            self.labels.append(variable)
+        self.labels.append(variable)
 
     def cut(self, depth: int) -> None:
         super().cut(depth)
-        del self.labels[len(self.rows) :]
+        del self.labels[depth:]
 
     def value(self, variable: int, row: int, way: Way) -> Any:
         own = variable in self.codes
@@ -86,21 +85,39 @@ class AtTracker(_Chosen):
         if not 0 <= place < size:
             return None
         current = own and place == size - 1
-        if self.values is None:
-            return self.names[variable if current else self.labels[place]]
         found = (row if current else self.rows[place]) + self.term.shift
+        if self.values is None:
+            return self._label(found, row, variable, way)
         way.asks |= way.is_open and found >= way.end
         return self.values[found] if way.begin <= found < way.end else None
 
+    def _label(self, found: int, row: int, variable: int, way: Way) -> str | None:
+        """Only rows of the match so far have a variable."""
+        if found == row:
+            return self.names[variable]
+        return self.names[self.labels[found - way.start]] if way.start <= found < row else None
 
-class _Sums(_Chosen):
-    """Sums and counts, least and greatest: each row's is made from the one before."""
+
+class _Of(_Chosen):
+    """Values of an aggregate's rows: pairs, if it has two columns."""
 
     def __init__(self, term: Over, table: pa.Table, variables: Sequence[str]) -> None:
         super().__init__(term.variables, variables)
-        self.function = term.function
-        self.values = [1] * table.num_rows if term.column is None else table[term.column].to_pylist()
-        self.states: list[tuple[int, Any]] = []
+        self.term = term
+        self.values: list[Any] = (
+            [1] * table.num_rows if term.column is None else table[term.column].to_pylist()
+        )
+        if term.by is not None:
+            self.values = list(zip(self.values, table[term.by].to_pylist(), strict=True))
+
+
+class _Sums(_Of):
+    """Those of which each row's is made from the one before."""
+
+    def __init__(self, term: Over, table: pa.Table, variables: Sequence[str]) -> None:
+        super().__init__(term, table, variables)
+        self.step = STEPS[term.function]
+        self.states: list[State] = []
 
     def take(self, row: int, variable: int, depth: int) -> None:
         if variable in self.codes:
@@ -111,38 +128,20 @@ class _Sums(_Chosen):
         super().cut(depth)
         del self.states[len(self.rows) :]
 
-    def _after(self, row: int) -> tuple[int, Any]:
-        count, kept = self.states[-1] if self.states else (0, None)
+    def _after(self, row: int) -> State:
+        before = self.states[-1] if self.states else NOTHING
         value = self.values[row]
-        if value is None:
-            return count, kept
-        if kept is None:
-            return 1, value
-        if self.function in ("min", "max"):
-            return count + 1, min(kept, value) if self.function == "min" else max(kept, value)
-        return count + 1, kept + value if self.function != "count" else kept
+        return before if is_null(self.term.function, value) else self.step(before, value)
 
     def value(self, variable: int, row: int, way: Way) -> Any:
-        before: tuple[int, Any] = self.states[-1] if self.states else (0, None)
-        count, kept = self._after(row) if variable in self.codes else before
-        if self.function == "count":
-            return count
-        return kept / count if self.function == "avg" and count else kept
+        before = self.states[-1] if self.states else NOTHING
+        state = self._after(row) if variable in self.codes else before
+        return state_value(self.term.function, state)
 
 
-_SUMS = ("count", "sum", "avg", "min", "max")
-
-
-class _All(_Chosen):
+class _All(_Of):
     """Any other aggregate, over all values again."""
-
-    def __init__(self, term: Over, table: pa.Table, variables: Sequence[str]) -> None:
-        super().__init__(term.variables, variables)
-        self.term, self.function = term, PYTHON[term.function]
-        assert term.column is not None
-        self.values = table[term.column].to_pylist()
 
     def value(self, variable: int, row: int, way: Way) -> Any:
         rows = [*self.rows, row] if variable in self.codes else self.rows
-        known = [v for v in (self.values[r] for r in rows) if v is not None]
-        return self.function(list(dict.fromkeys(known)) if self.term.distinct else known)
+        return whole_value(self.term, [self.values[r] for r in rows])
