@@ -31,7 +31,8 @@ KEYS = ("a", "b", "b", None)
 FALL = """
     SELECT * FROM ticks MATCH_RECOGNIZE (
         PARTITION BY k ORDER BY ts, n
-        MEASURES MATCH_NUMBER() AS number, FIRST(n) AS f, LAST(n) AS l, AVG(DOWN.v) AS low, NEXT(LAST(v)) AS nxt
+        MEASURES MATCH_NUMBER() AS number, FIRST(n) AS f, LAST(n) AS l, AVG(DOWN.v) AS low, NEXT(LAST(v)) AS nxt,
+            max_by(n, v) AS top
         PATTERN (START_ROW DOWN+ UP+)
         DEFINE DOWN AS v < PREV(v), UP AS v > PREV(v))
 """
@@ -177,6 +178,11 @@ REFUSED: Sequence[tuple[str, str, str]] = [
         "WITH UNMATCHED ROWS",
     ),
     ("PATTERN (A)", "stream_without_order", ""),
+    (
+        "ORDER BY ts MEASURES percentile_approx(v, 0.5) AS p PATTERN (A B)",
+        "stream_aggregate",
+        "percentile_approx",
+    ),
     ("ORDER BY ts, struct(n, v) PATTERN (A)", "nested_in_stream", "struct(n, v)"),
 ]
 

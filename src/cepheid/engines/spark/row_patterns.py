@@ -14,6 +14,7 @@ from cepheid.engines.spark.row_stream import found_in_stream
 from cepheid.engines.sql.all_matched import all_matched_fields
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
+from cepheid.errors import InputMistake
 from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, made_for_us, shown, wanted
 from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.database_aggregates import kept_columns, one_by_one, with_aggregates
