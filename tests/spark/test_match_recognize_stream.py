@@ -32,7 +32,7 @@ FALL = """
     SELECT * FROM ticks MATCH_RECOGNIZE (
         PARTITION BY k ORDER BY ts, n
         MEASURES MATCH_NUMBER() AS number, FIRST(n) AS f, LAST(n) AS l, AVG(DOWN.v) AS low, NEXT(LAST(v)) AS nxt,
-            max_by(n, v) AS top
+            array_join(collect_list(n), ',') AS every_one
         PATTERN (START_ROW DOWN+ UP+)
         DEFINE DOWN AS v < PREV(v), UP AS v > PREV(v))
 """
