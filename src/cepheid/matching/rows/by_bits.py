@@ -6,7 +6,7 @@ failed once is noted and not tried again, so the work grows with the rows and no
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -23,38 +23,90 @@ from cepheid.matching.rows.program import (
     RowProgram,
     first_variables,
 )
+from cepheid.matching.rows.sight import level_of, sight_of
 
 MOST_VARIABLES = 62
 MOST_MARKS = 6  # loops whose body may be empty: what has failed is noted for each set of them
 _TO_NEXT, _PAST_LAST, _TO_FIRST, _TO_LAST = range(4)
 
 
-def match_bits(
-    program: RowProgram, bits: Any, offsets: Any, skipping: Skipping, times: Any, within: int | None
-) -> Matches:
-    """`bits` says of each row which variables it may be; partitions lie between `offsets`."""
-    first = first_variables(program)
-    longest = int(np.diff(offsets).max(initial=0))
+class Machine(NamedTuple):
+    """A program for the compiled matcher, with what it was made ready for."""
+
+    ops: Any
+    first: Any
+    second: Any
+    states: Any  # of each SPLIT its number among them
+    marks: int
+    width: int  # how many things can be noted of a row
+    may_begin: int  # which variables a match can begin with, as bits; -1: it may be empty
+
+
+class Limits(NamedTuple):
+    """A bound on time: the times of all rows, and how long a match may last."""
+
+    times: Any
+    within: int
+
+
+class Scratch(NamedTuple):
+    """What one search needs and the next can use again."""
+
+    path: Any  # the places in the program of the rows taken
+    waiting: Any  # ways not tried yet: the place, the row, the marks, and how long the trail was
+    trail: Any  # what was noted on the way that is being tried
+
+
+def machine_of(program: RowProgram) -> Machine:
     states = np.cumsum(program.ops == SPLIT) - 1
     width = int(states[-1] + 1 if len(states) else 0) << program.marks
-    noted = np.zeros(((longest + 1) * max(width, 1)) // 64 + 1, np.uint64)
-    target = 0
-    for name in skipping.variables:
-        target |= 1 << program.variables.index(name)
-    answer = _match(
+    first = first_variables(program)
+    return Machine(
         program.ops,
         program.first,
         program.second,
         states,
         program.marks,
-        bits,
-        offsets,
+        width,
         -1 if first is None else first,
+    )
+
+
+def limits_of(times: Any, within: int | None) -> Limits:
+    return Limits(np.zeros(0, np.int64), NEVER) if within is None else Limits(times, within)
+
+
+def scratch() -> Scratch:
+    return Scratch(np.empty(1024, np.int32), np.empty((1024, 4), np.int64), np.empty(1024, np.int64))
+
+
+def notes_for(machine: Machine, offsets: Any) -> Any:
+    """Bits for all that can be noted of the longest partition."""
+    longest = int(np.diff(offsets).max(initial=0))
+    return np.zeros(((longest + 1) * max(machine.width, 1)) // 64 + 1, np.uint64)
+
+
+def target_bits(program: RowProgram, skipping: Skipping) -> int:
+    target = 0
+    for name in skipping.variables:
+        target |= 1 << program.variables.index(name)
+    return target
+
+
+def match_bits(
+    program: RowProgram, bits: Any, offsets: Any, skipping: Skipping, times: Any, within: int | None
+) -> Matches:
+    """`bits` says of each row which variables it may be; partitions lie between `offsets`."""
+    machine = machine_of(program)
+    answer = _match(
+        machine,
+        sight_of(bits),
+        offsets,
         skipping.mode,
-        target,
-        times if within is not None else np.zeros(0, np.int64),
-        NEVER if within is None else within,
-        noted,
+        target_bits(program, skipping),
+        limits_of(times, within),
+        notes_for(machine, offsets),
+        scratch(),
     )
     starts, sizes, partitions, labels, stuck, where = answer
     raise_if_stuck(stuck, where, skipping)
@@ -62,113 +114,134 @@ def match_bits(
 
 
 @njit(cache=True, nogil=True)
-def _match(ops, first, second, states, marks, bits, offsets, may_begin, mode, target, times, within, noted):  # type: ignore[no-untyped-def]  # fmt: skip
+def _match(machine, sight, offsets, mode, target, limits, noted, scratch):  # type: ignore[no-untyped-def]
     """Starts, sizes and partitions of all matches, and the place in the program of each of their rows."""
     starts, sizes, partitions = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
     labels = np.empty(4096, np.int32)
     found = taken = 0
-    path = np.empty(1024, np.int32)
-    # Ways not tried yet: the place, the row, the marks, and how long the trail was.
-    waiting = np.empty((1024, 4), np.int64)
-    trail = np.empty(1024, np.int64)  # what was noted on the way that is being tried
-    width = np.int64(0)
-    for state in states:
-        width = max(width, state + 1)
-    width = width << marks
+    bits, may_begin = sight.bits[0], machine.may_begin
     for partition in range(len(offsets) - 1):
         begin, end = offsets[partition], offsets[partition + 1]
-        words = ((end - begin + 1) * width) // 64 + 1
-        noted[:words] = 0
+        noted[: ((end - begin + 1) * machine.width) // 64 + 1] = 0
         start = begin
         while start < end:
             if may_begin >= 0 and bits[start] & may_begin == 0:
                 start += 1
                 continue
-            at, row, mask, ways, steps, far = 0, start, 0, 0, 0, start
-            matched = False
-            while True:
-                op = ops[at]
-                failed = False
-                if op == ROW:
-                    if (
-                        row < end
-                        and (bits[row] >> first[at]) & 1
-                        and (within == NEVER or times[row] - times[start] <= within)
-                    ):
-                        if row - start >= len(path):
-                            path = _bigger(path)
-                        path[row - start] = at
-                        row += 1
-                        at += 1
-                        mask = 0
-                        far = max(far, row)
-                    else:
-                        failed = True
-                elif op == SPLIT:
-                    place = (row - begin) * width + ((states[at] << marks) | mask)
-                    if (noted[place >> 6] >> np.uint64(place & 63)) & np.uint64(1):
-                        failed = True
-                    else:
-                        noted[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
-                        if steps >= len(trail):
-                            trail = _bigger(trail)
-                        trail[steps] = place
-                        steps += 1
-                        if ways >= len(waiting):
-                            waiting = _more(waiting)
-                        waiting[ways, 0], waiting[ways, 1] = second[at], row
-                        waiting[ways, 2], waiting[ways, 3] = mask, steps
-                        ways += 1
-                        at = first[at]
-                elif op == JUMP:
-                    at = first[at]
-                elif op == START:
-                    failed = row != begin
-                    at += 1
-                elif op == END:
-                    failed = row != end
-                    at += 1
-                elif op == MARK:
-                    mask |= 1 << first[at]
-                    at += 1
-                elif op == CHECK:
-                    failed = (mask >> first[at]) & 1 == 1
-                    at += 1
-                else:  # MATCH
-                    matched = True
-                    break
-                if failed:
-                    if ways == 0:
-                        break
-                    ways -= 1
-                    at, row, mask = waiting[ways, 0], waiting[ways, 1], waiting[ways, 2]
-                    steps = waiting[ways, 3]
-            if within != NEVER:
-                _forget(noted, width, start - begin, far - begin)
-            if not matched:
+            size, _, scratch = first_from(machine, sight, begin, begin, end, start, limits, noted, scratch)
+            if size < 0:
                 start += 1
                 continue
-            for i in range(steps):  # what led to a match has not failed
-                noted[trail[i] >> 6] &= ~(np.uint64(1) << np.uint64(trail[i] & 63))
-            size = row - start
             if found >= len(starts):
-                starts, sizes, partitions = _bigger(starts), _bigger(sizes), _bigger(partitions)
+                starts, sizes, partitions = bigger(starts), bigger(sizes), bigger(partitions)
             starts[found], sizes[found], partitions[found] = start, size, partition
             found += 1
             while taken + size > len(labels):
-                labels = _bigger(labels)
-            labels[taken : taken + size] = path[:size]
+                labels = bigger(labels)
+            labels[taken : taken + size] = scratch.path[:size]
             taken += size
-            if size == 0 or mode == _TO_NEXT:
-                start += 1
-            elif mode == _PAST_LAST:
-                start = row
-            else:
-                goal = _goal(path, size, first, target, mode)
-                if goal <= 0:
-                    return starts[:found], sizes[:found], partitions[:found], labels[:taken], 1 - goal, start
-                start += goal
+            step = onward(scratch.path, size, machine.first, target, mode)
+            if step <= 0:
+                return starts[:found], sizes[:found], partitions[:found], labels[:taken], 1 - step, start
+            start += step
     return starts[:found], sizes[:found], partitions[:found], labels[:taken], 0, 0
+
+
+@njit(cache=True, nogil=True)
+def first_from(machine, sight, begin, low, high, start, limits, noted, scratch):  # type: ignore[no-untyped-def]
+    """The size of the match that is preferred from a row on, its rows in the path; -1: there is none.
+
+    Rows from `low` to before `high` can be seen; what is noted counts from the partition's `begin`. The second answer
+    is how far the search saw: one more than the last row that was asked.
+    """
+    ops, first, second, states, marks, width = (
+        machine.ops,
+        machine.first,
+        machine.second,
+        machine.states,
+        machine.marks,
+        machine.width,
+    )
+    times, within = limits.times, limits.within
+    path, waiting, trail = scratch.path, scratch.waiting, scratch.trail
+    bits = sight.bits[0]
+    near_low, near_high = low + sight.most_back, high - sight.most_forth
+    at, row, mask, ways, steps, far = 0, start, 0, 0, 0, start
+    matched = False
+    while True:
+        op = ops[at]
+        failed = False
+        if op == ROW:
+            far = max(far, row + 1)
+            if row < high and (within == NEVER or times[row] - times[start] <= within):
+                seen = bits[row]
+                if row < near_low or row >= near_high:
+                    seen = sight.bits[level_of(sight, row, low, high)][row]
+                failed = (seen >> first[at]) & 1 == 0
+            else:
+                failed = True
+            if not failed:
+                if row - start >= len(path):
+                    path = bigger(path)
+                path[row - start] = at
+                row += 1
+                at += 1
+                mask = 0
+        elif op == SPLIT:
+            place = (row - begin) * width + ((states[at] << marks) | mask)
+            if (noted[place >> 6] >> np.uint64(place & 63)) & np.uint64(1):
+                failed = True
+            else:
+                noted[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+                if steps >= len(trail):
+                    trail = bigger(trail)
+                trail[steps] = place
+                steps += 1
+                if ways >= len(waiting):
+                    waiting = _more(waiting)
+                waiting[ways, 0], waiting[ways, 1] = second[at], row
+                waiting[ways, 2], waiting[ways, 3] = mask, steps
+                ways += 1
+                at = first[at]
+        elif op == JUMP:
+            at = first[at]
+        elif op == START:
+            failed = row != low
+            at += 1
+        elif op == END:
+            failed = row != high
+            at += 1
+        elif op == MARK:
+            mask |= 1 << first[at]
+            at += 1
+        elif op == CHECK:
+            failed = (mask >> first[at]) & 1 == 1
+            at += 1
+        else:  # MATCH
+            matched = True
+            break
+        if failed:
+            if ways == 0:
+                break
+            ways -= 1
+            at, row, mask = waiting[ways, 0], waiting[ways, 1], waiting[ways, 2]
+            steps = waiting[ways, 3]
+    if within != NEVER:  # what has failed for one start may not for the next
+        forget(noted, width, start - begin, far - begin)
+    if matched:
+        for i in range(steps):  # what led to a match has not failed
+            noted[trail[i] >> 6] &= ~(np.uint64(1) << np.uint64(trail[i] & 63))
+    return row - start if matched else -1, far, Scratch(path, waiting, trail)
+
+
+@njit(cache=True, nogil=True)
+def onward(path, size, first, target, mode):  # type: ignore[no-untyped-def]
+    """How many rows after the match's first to go on; 0: that is its own first; -1: it has no such row."""
+    if size == 0 or mode == _TO_NEXT:
+        return 1
+    if mode == _PAST_LAST:
+        return size
+    return _goal(path, size, first, target, mode)
 
 
 @njit(cache=True, nogil=True)
@@ -184,13 +257,20 @@ def _goal(path, size, first, target, mode):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _forget(noted, width, first, last):  # type: ignore[no-untyped-def]
-    """With a bound on time what has failed for one start may not for the next."""
+def forget(noted, width, first, last):  # type: ignore[no-untyped-def]
+    """All that is noted of some rows, the last of them too; more may be lost, which costs time and nothing else."""
     noted[(first * width) >> 6 : (((last + 1) * width) >> 6) + 1] = 0
 
 
 @njit(cache=True, nogil=True)
-def _bigger(values):  # type: ignore[no-untyped-def]
+def forget_exactly(noted, width, first, end):  # type: ignore[no-untyped-def]
+    """Only what is noted of some rows."""
+    for place in range(first * width, end * width):
+        noted[place >> 6] &= ~(np.uint64(1) << np.uint64(place & 63))
+
+
+@njit(cache=True, nogil=True)
+def bigger(values):  # type: ignore[no-untyped-def]
     found = np.empty(2 * len(values), values.dtype)
     found[: len(values)] = values
     return found

@@ -29,7 +29,7 @@ class Watcher(Protocol):
 
 @dataclass
 class Way:
-    """The match that is tried: which partition, where it began, and the places in the program of its rows so far."""
+    """The match that is tried: what can be seen, where it began, the places in the program of its rows so far."""
 
     begin: int
     end: int
@@ -66,8 +66,8 @@ def match_paths(
     within: int | None,
     most_steps: int = MOST_STEPS,
 ) -> Matches:
-    machine = _Machine(program, conditions, times, within, most_steps)
-    goals = {i for i, name in enumerate(program.variables) if name in skipping.variables}
+    machine = PathMachine(program, conditions, times, within, most_steps)
+    goals = machine.goals(skipping)
     starts: list[int] = []
     sizes: list[int] = []
     partitions: list[int] = []
@@ -84,7 +84,7 @@ def match_paths(
             sizes.append(len(path))
             partitions.append(partition)
             labels += path
-            start += _onward([machine.first[at] for at in path], goals, skipping, start)
+            start += onward([machine.first[at] for at in path], goals, skipping, start)
     return Matches(
         np.array(starts, np.int64),
         np.array(sizes, np.int64),
@@ -93,7 +93,7 @@ def match_paths(
     )
 
 
-def _onward(variables: list[int], goals: set[int], skipping: Skipping, start: int) -> int:
+def onward(variables: list[int], goals: set[int], skipping: Skipping, start: int) -> int:
     """How many rows after the match's first the next may begin."""
     if not variables or skipping.mode == TO_NEXT:
         return 1
@@ -107,7 +107,7 @@ def _onward(variables: list[int], goals: set[int], skipping: Skipping, start: in
     return goal
 
 
-class _Machine:
+class PathMachine:
     def __init__(
         self, program: RowProgram, conditions: Conditions, times: Any, within: int | None, most_steps: int
     ) -> None:
@@ -117,7 +117,12 @@ class _Machine:
             program.second.tolist(),
         )
         self.holds, self.within, self.most_steps = conditions.holds, within, most_steps
+        self.watchers, self.variables = conditions.watchers, program.variables
         self.times = times.tolist() if within is not None else []
+
+    def goals(self, skipping: Skipping) -> set[int]:
+        """The variables to skip to, by their numbers."""
+        return {i for i, name in enumerate(self.variables) if name in skipping.variables}
 
     def first_match(self, way: Way) -> list[int] | None:
         """The places of the rows of the match that is preferred, if there is one."""

@@ -25,6 +25,10 @@ class Points:
 
     matches: Any
     counted: Any  # rows of the match that count; those are its first
+    low: Any = (
+        None  # the first row of the table that can be seen, and one more than the last; None: the partition's
+    )
+    high: Any = None
 
 
 class MatchedRows:
@@ -71,7 +75,7 @@ class MatchedRows:
         if isinstance(term, MatchNumber):
             return pa.array(self.numbers[points.matches])
         if isinstance(term, At):
-            return self._at(term, points.matches, counted)
+            return self._at(term, points, counted)
         assert isinstance(term, Over)
         chosen = self.of(term.variables)
         begin, end = chosen.begin(points.matches), chosen.upto(points.matches, counted)
@@ -85,8 +89,8 @@ class MatchedRows:
             else self._column(term.column).take(pa.array(self.rows[chosen.places]))
         )
 
-    def _at(self, term: At, matches: Any, counted: Any) -> pa.Array:
-        chosen = self.of(term.variables)
+    def _at(self, term: At, points: Points, counted: Any) -> pa.Array:
+        chosen, matches = self.of(term.variables), points.matches
         begin, end = chosen.begin(matches), chosen.upto(matches, counted)
         which = begin + term.offset if term.first else end - 1 - term.offset
         there = (which >= begin) & (which < end)
@@ -98,8 +102,11 @@ class MatchedRows:
             return names.take(pa.array(self.variables[places] if len(places) else places, mask=~there))
         rows = self.rows[places] if len(self.rows) else places
         rows = rows + term.shift
-        partitions = self.matches.partitions[matches]
-        there &= (rows >= self.offsets[partitions]) & (rows < self.offsets[partitions + 1])
+        low, high = points.low, points.high
+        if low is None:
+            partitions = self.matches.partitions[matches]
+            low, high = self.offsets[partitions], self.offsets[partitions + 1]
+        there &= (rows >= low) & (rows < high)
         return self._column(term.column).take(pa.array(rows, mask=~there))
 
     def _column(self, name: str) -> pa.Array:
