@@ -32,13 +32,14 @@ class RowQuery:
         return self.rows is not Rows.ONE
 
 
-def understood(clause: Clause, dialect: str) -> RowQuery:
+def understood(clause: Clause, dialect: str, tables: frozenset[str] | None = None) -> RowQuery:
+    """In a window `tables` are the names of the tables of its SELECT."""
     subsets = {name: frozenset({name}) for name in variables_of(clause.pattern)}
     subsets |= {s.name.name: frozenset(m.name for m in s.members) for s in clause.subsets}
-    measured = Terms(dialect, subsets)
+    measured = Terms(dialect, subsets, tables=tables)
     measures = tuple((m.name.written, measured.measure(m.value)) for m in clause.measures)
     terms = {name: term for term, name in measured.names.items()}
-    asked = Terms(dialect, subsets, measured.columns)  # one table of columns for both
+    asked = Terms(dialect, subsets, measured.columns, tables=tables)  # one table of columns for both
     conditions = {d.variable.name: asked.condition(d.condition, d.variable.name) for d in clause.define}
     return RowQuery(
         clause.pattern,

@@ -1,25 +1,30 @@
-"""MATCH_RECOGNIZE on Spark: rows are shuffled by partition and sorted by Spark, then matched in its tasks."""
+"""Row patterns on Spark: rows are shuffled by partition and sorted by Spark, then matched in its tasks."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from cepheid.engines.spark.arrow_tasks import (
+    arrow_kinds,
+    as_view,
+    refuse_stream,
+    spark_schema,
+    whole_partitions,
+)
+from cepheid.engines.spark.row_windows import windowed_rows
 from cepheid.engines.sql.clauses import without_clauses
-from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
-from cepheid.errors import InputMistake
+from cepheid.engines.sql.matched_table import RowMatching, term_type
 from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, made_for_us, shown, wanted
 from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.row_query import RowQuery
 from cepheid.sql_lang.scan import SPARK
+from cepheid.sql_lang.window_query import WindowQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
-
-_ROWS = 1 << 17  # that are matched at a time, if they are whole partitions
 
 
 def run_on_spark(text: str, spark: SparkSession) -> DataFrame:
@@ -35,18 +40,25 @@ class _Spark:
 
     def matched(self, query: RowQuery, table: str, before: str) -> str:
         in_order = rows_in_order(self.spark, query, table, before)
-        if in_order.isStreaming:
-            raise InputMistake(
-                f"MATCH_RECOGNIZE reads a stream here (`{table}`), and only bounded tables are matched so far",
-                code="not_yet_streaming",
-                hint="say it as a pattern or as FROM PATTERN, which run on streams",
-            )
+        refuse_stream(in_order, f"MATCH_RECOGNIZE reads a stream here (`{table}`)")
         given = [c for c in in_order.columns if c not in made_for_us(query)]
         schema = _out(in_order, query)
-        found = in_order.mapInArrow(_matching(query, schema), _spark_schema(schema))
-        name = f"__cepheid_{secrets.token_hex(8)}"
-        found.selectExpr(*shown(query, given, self.dialect, _quoted)).createOrReplaceTempView(name)
-        return name
+        found = in_order.mapInArrow(_matching(query, schema), spark_schema(schema))
+        return as_view(found.selectExpr(*shown(query, given, self.dialect, self.quoted)))
+
+    def columns(self, query: str) -> list[str]:
+        return self.spark.sql(query).columns
+
+    def rows(self, query: str, names: Sequence[str]) -> str:
+        found = self.spark.sql(query)
+        refuse_stream(found, "a window with a row pattern reads a stream here")
+        return as_view(found.toDF(*names))
+
+    def windowed(self, query: WindowQuery, table: str) -> str:
+        return as_view(windowed_rows(self.spark, query, rows_in_order(self.spark, query.query, table)))
+
+    def quoted(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
 
 
 def rows_in_order(spark: SparkSession, query: RowQuery, table: str, before: str = "") -> DataFrame:
@@ -82,21 +94,13 @@ def _direction(column: Column, query: RowQuery, i: int) -> Column:
 
 def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:
     """The columns of `RowMatching.matched`, of the types that Spark has for them."""
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    kinds = {f.name: to_arrow_type(f.dataType, timezone="UTC") for f in rows.schema.fields}
+    kinds = arrow_kinds(rows)
     fields = [(n, kind) for n, kind in kinds.items() if n not in query.columns and n != ORDER]
     fields += [(name, term_type(term, kinds)) for name, term in query.terms.items()]
     fields.append((MATCH, pa.int64()))
     if query.rows is Rows.ALL_WITH_UNMATCHED:
         fields.append((UNMATCHED, pa.bool_()))
     return pa.schema(fields)
-
-
-def _spark_schema(schema: pa.Schema) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema)
 
 
 def _matching(
@@ -108,27 +112,3 @@ def _matching(
             yield from matching.matched(table).cast(schema).combine_chunks().to_batches()
 
     return run
-
-
-def whole_partitions(batches: Iterator[pa.RecordBatch], keys: int) -> Iterator[pa.Table]:
-    """Rows in order, cut only where a partition ends. One that does not end is looked at again when it has doubled."""
-    waiting: list[pa.RecordBatch] = []
-    count, enough = 0, _ROWS
-    for batch in batches:
-        waiting.append(batch)
-        count += batch.num_rows
-        if count < enough:
-            continue
-        table = pa.Table.from_batches(waiting)
-        last = int(partition_offsets(table, keys)[-2])
-        if last:
-            yield table.slice(0, last)
-        waiting = table.slice(last).to_batches()
-        count = table.num_rows - last
-        enough = max(_ROWS, 2 * count)
-    if count:
-        yield pa.Table.from_batches(waiting)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
