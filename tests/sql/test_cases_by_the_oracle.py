@@ -7,7 +7,12 @@ from cases import Case, differences, load_cases
 from naive import run
 from preferment import SkipMistake
 
-CASES = [c for c in load_cases() if c.file != "errors.yaml" and c.only != "spark"]
+# Those of windows are no concern of this oracle: theirs is `frame_rules`.
+CASES = [
+    c
+    for c in load_cases()
+    if c.file != "errors.yaml" and not c.file.startswith("window_") and c.only != "spark"
+]
 
 
 @pytest.mark.soak

@@ -15,7 +15,7 @@ from sqlglot import exp
 from cepheid.errors import PatternMistake, Place
 from cepheid.sql_lang.asking import order_text
 from cepheid.sql_lang.clause import Clause, OrderItem
-from cepheid.sql_lang.cursor import Cursor, can_be_name
+from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
 from cepheid.sql_lang.items import order_item
 from cepheid.sql_lang.leaves import Leaves, parsed_item
 from cepheid.sql_lang.row_query import RowQuery, understood
@@ -34,7 +34,7 @@ from cepheid.sql_lang.statement import replace_spans
 from cepheid.sql_lang.window_checks import complete_clause
 from cepheid.sql_lang.window_functions import WITHOUT_FRAME, as_aggregate, function_name
 from cepheid.sql_lang.window_query import WindowQuery, window_query
-from cepheid.sql_lang.window_uses import WindowUse, uses_of
+from cepheid.sql_lang.window_uses import WindowUse, overs_in, uses_of
 from cepheid.sql_lang.windows import FoundWindow, windows_of
 
 ITEM = "__x"  # columns of the inner query that are items of SELECT
@@ -254,10 +254,25 @@ class _Reader:
         return [self.select.text(tokens) for tokens in split_at_commas(self.source, start + 2, stop)]
 
     def _rows(self) -> str:
-        """FROM and what follows; of the windows those that have no row pattern."""
-        patterned = {w.opening for w in self.windows}
-        kept = [self.select.text(w.tokens) for w in self.select.windows if w.opening not in patterned]
-        return self.select.rows + (f"\nWINDOW {', '.join(kept)}" if kept else "")
+        """FROM and what follows, with the windows of the database that are asked for."""
+        patterned, needed = {w.opening for w in self.windows}, self._needed()
+        kept = [w for w in self.select.windows if w.opening not in patterned and w.name.name in needed]
+        texts = [self.select.text(w.tokens) for w in kept]
+        return self.select.rows + (f"\nWINDOW {', '.join(texts)}" if texts else "")
+
+    def _needed(self) -> set[str]:
+        """Names of windows that are asked over; and those they are made of, which stand before them."""
+        starts = [over.over + 1 for over in overs_in(self.source, *self.select.tokens)]
+        found = {self._target(i) for i in starts if i not in {w.opening for w in self.windows}}
+        for window in reversed(self.select.windows):
+            if window.name.name in found:
+                found.add(self._target(window.opening or window.tokens[1] - 1))
+        return found
+
+    def _target(self, i: int) -> str:
+        """The window that is named behind OVER or AS, or first in the parentheses there."""
+        token = self.source.tokens[i + 1] if self.source.tokens[i].is_sign("(") else self.source.tokens[i]
+        return read_name(self.source, token).name if can_be_name(token) else ""
 
     def _text(self, part: Part) -> str:
         return self.select.text(self.select.parts[part]) if part in self.select.parts else ""
