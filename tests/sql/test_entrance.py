@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pyarrow as pa
-import pytest
 
 import cepheid
-from cepheid.errors import PatternMistake
 
 ROWS = pa.table({"n": [1, 2], "__key": ["x", "y"]})
 
@@ -16,16 +14,6 @@ def test_a_column_of_the_table_may_begin_as_ours_do() -> None:
         PARTITION BY n MEASURES COUNT(*) AS c ALL ROWS PER MATCH PATTERN (A) DEFINE A AS n > 0)"""
     found = cepheid.sql(query, t=ROWS).to_pylist()
     assert found == [{"n": 1, "c": 1, "__key": "x"}, {"n": 2, "c": 1, "__key": "y"}]
-
-
-def test_a_row_pattern_in_a_window_is_refused_at_its_place() -> None:
-    query = """SELECT m OVER w FROM t WINDOW w AS (
-        ORDER BY n MEASURES LAST(A.n) AS m ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
-        PATTERN (A+) DEFINE A AS n > 0)"""
-    with pytest.raises(PatternMistake) as caught:
-        cepheid.sql(query, t=ROWS)
-    assert caught.value.code == "window_pattern"
-    assert caught.value.place is not None
 
 
 def test_a_statement_that_names_no_table() -> None:

@@ -140,15 +140,14 @@ def read_select(source: SqlSource, at: int) -> SelectParts:
             stop = i
             break
         heads.append((i, part))
-    ends = [*(i for i, _ in heads[1:]), stop]
-    parts = {part: (i, end_of) for (i, part), end_of in zip(heads, ends, strict=True)}
-    first = heads[0][0] if heads else stop
+    borders = [*(i for i, _ in heads), stop]
+    parts = {part: (i, after) for (i, part), after in zip(heads, borders[1:], strict=True)}
     distinct = _distinct(source, at + 1)
     return SelectParts(
         source,
         (at, stop),
         distinct,
-        tuple(_items(source, distinct[1], first)),
+        tuple(split_at_commas(source, distinct[1], borders[0])),
         parts,
         tuple(_windows(source, parts[Part.WINDOW])) if Part.WINDOW in parts else (),
         in_set,
@@ -222,9 +221,6 @@ def split_at_commas(source: SqlSource, start: int, stop: int) -> Iterator[Range]
             begin = i + 1
     if begin < stop:
         yield begin, stop
-
-
-_items = split_at_commas
 
 
 def _windows(source: SqlSource, tokens: Range) -> Iterator[NamedWindow]:
