@@ -227,6 +227,12 @@ def test_names_of_columns(query: str, name: str) -> None:
             "n OVER",
             "in another window",
         ),
+        (
+            f"SELECT 1, sum(n OVER w) FROM t WINDOW w AS {GOOD}",
+            "nested_window",
+            "sum(n",
+            "which comes after it",
+        ),
         (f"SELECT sum(x) OVER (w) FROM t WINDOW w AS {GOOD}", "bad_base", "w) FROM", "has a row pattern"),
         (
             f"SELECT n OVER w FROM t WINDOW v AS {GOOD}, w AS (v MEASURES 1 AS n {FRAME} PATTERN (A))",

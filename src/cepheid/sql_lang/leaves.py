@@ -49,7 +49,7 @@ class Leaves:
 
         Of a call the function itself is none, though what it holds is.
         """
-        text = self._without_calls(text, is_call)
+        text = self._without_calls(text, is_call, marks, place)
         columns = [
             (span, c)
             for span, c in _columns(text, self.dialect, place)
@@ -67,13 +67,20 @@ class Leaves:
     def _is_own(self, column: str) -> bool:
         return column in self.names.values()
 
-    def _without_calls(self, text: str, is_call: bool) -> str:
+    def _without_calls(self, text: str, is_call: bool, marks: frozenset[str], place: Place) -> str:
         source = SqlSource(text, dialect=self.letters)
         found: list[tuple[int, int]] = []
         for start, stop in self._calls(source, is_call):
             if not any(i <= start and stop <= j for i, j in found):
                 found = [(i, j) for i, j in found if not (start <= i and j <= stop)]
                 found.append((start, stop))
+        if any(token.text in marks for i, j in found for token in source.tokens[i:j]):
+            raise PatternMistake(
+                "an aggregate cannot hold what is asked over a window, which comes after it",
+                code="nested_window",
+                place=place,
+                hint="compute it in a subquery",
+            )
         spans = (Span(source.tokens[i].start, source.tokens[j - 1].end) for i, j in found)
         return replace_spans(text, [(span, self.name(text[span.start : span.end])) for span in spans])
 
