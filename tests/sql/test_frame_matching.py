@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from frame_rules import FrameMatch, match_in, matches_of_rows
-from hypothesis import given, note, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from preferment import SkipMistake, Taken
 from row_strategies import NAMES, row_patterns, skips
@@ -27,7 +27,6 @@ from cepheid.pattern.row_pattern import (
     Quantified,
     RowNode,
     Variable,
-    variables_of,
     walk_rows,
 )
 from cepheid.sql_lang.clause import AfterMatch, SqlText
@@ -56,6 +55,7 @@ LOCAL: dict[str, Rule] = {
         less(x[r], see(x, r - 2, f)) or see(x, r - 1, f) is None
     ),
     "x < NEXT(x)": lambda x, r, m, f: less(x[r], see(x, r + 1, f)),
+    "x = 1 AND NEXT(x) IS NULL": lambda x, r, m, f: x[r] == 1 and see(x, r + 1, f) is None,
     "NEXT(x, 2) IS NULL": lambda x, r, m, f: see(x, r + 2, f) is None,
     "NEXT(x) > PREV(x)": lambda x, r, m, f: less(see(x, r - 1, f), see(x, r + 1, f)),
     "PREV(x, 3) IS NULL AND NEXT(x) IS NOT NULL": lambda x, r, m, f: (
@@ -121,7 +121,6 @@ def check(
     place = SqlSource("x").place(0, 1)
     terms = Terms("duckdb", {name: frozenset({name}) for name in NAMES})
     conditions = {name: terms.condition(SqlText(text, place), name) for name, text in texts.items()}
-    used = set(variables_of(pattern))
     columns = {
         name: pa.array([OF_ONE_ROW[text](v) for v in x], pa.int64() if text == "x" else pa.bool_())
         for text, name in terms.columns.items()
@@ -140,7 +139,6 @@ def check(
     def holds(name: str, row: int, so_far: list[tuple[int, str]], frame: range) -> bool:
         return name not in texts or rules[texts[name]](x, row, so_far, frame)
 
-    note(f"used {used}")
     try:
         expected = matches_of_rows(pattern, frames, holds, seek, *skip)
     except SkipMistake:
@@ -180,6 +178,16 @@ def test_by_path(
     check(pattern, x, texts, sizes, seek, data.draw(skips(pattern)), by_bits=False)
 
 
+def test_a_frame_that_ends_before_the_one_of_the_row_before() -> None:
+    """Row 3 is no A for row 1, which sees that a row follows; for row 2 none does."""
+    text = "x = 1 AND NEXT(x) IS NULL"
+    skip = (AfterMatch.TO_NEXT_ROW, None)
+    optional = Concatenation((Quantified(Variable("B"), 0, None), Variable("A")))
+    for pattern in (Variable("A"), optional):
+        for seek in (True, False):
+            check(pattern, [0, 0, 1, 0], {"A": text}, [3, 1, 0, 0], seek, skip, by_bits=True)
+
+
 # The rules themselves, by hand.
 
 
@@ -206,11 +214,14 @@ def test_what_is_skipped_has_no_match() -> None:
 # The work grows with the rows.
 
 
-def timed_rows(rows: int, seek: bool, mode: int, pattern: RowNode, bits: Any) -> FrameMatches:
+def timed_rows(
+    rows: int, seek: bool, mode: int, pattern: RowNode, bits: Any, size: int | None = None
+) -> FrameMatches:
     from cepheid.matching.rows.frames import by_bits
     from cepheid.matching.rows.sight import Looks
 
-    frames = Frames(np.full(rows, rows), False, seek)
+    ends = np.minimum(np.arange(rows) + (rows if size is None else size + 1), rows)
+    frames = Frames(ends, size is not None, seek)
     looks = Looks((1,))
     return by_bits(
         compile_rows(pattern),
@@ -224,14 +235,15 @@ def timed_rows(rows: int, seek: bool, mode: int, pattern: RowNode, bits: Any) ->
     )
 
 
+@pytest.mark.parametrize("size", [None, 50_000])
 @pytest.mark.parametrize("seek", [False, True])
 @pytest.mark.parametrize("mode", [PAST_LAST, TO_NEXT])
-def test_what_has_failed_is_not_tried_again(seek: bool, mode: int) -> None:
+def test_what_has_failed_is_not_tried_again(seek: bool, mode: int, size: int | None) -> None:
     """Every way through `(A | B)* C` fails at every row: a hundred thousand passes, or one."""
     either = Alternation((Variable("A"), Variable("B")))
     pattern = Concatenation((Quantified(either, 0, None), Variable("C")))
     rows = 200_000
-    found = timed_rows(rows, seek, mode, pattern, np.full(rows, 3))
+    found = timed_rows(rows, seek, mode, pattern, np.full(rows, 3), size)
     assert (found.of_row < 0).all()
 
 

@@ -36,6 +36,8 @@ from cepheid.matching.rows.program import RowProgram
 from cepheid.matching.rows.sight import Looks, level_of, sight_of
 from cepheid.pattern.row_terms import Condition
 
+_PASSES = 8  # over the rows of a partition, to look further than frames do
+
 
 @dataclass(frozen=True)
 class Frames:
@@ -99,6 +101,7 @@ def by_bits(
         target_bits(program, skipping),
         limits_of(times, within),
         notes_for(machine, offsets),
+        notes_for(machine, offsets),
         scratch(),
     )
     raise_if_stuck(stuck, where, skipping)
@@ -106,7 +109,7 @@ def by_bits(
 
 
 @njit(cache=True, nogil=True)
-def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, noted, scratch):  # type: ignore[no-untyped-def]
+def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, noted, endless, scratch):  # type: ignore[no-untyped-def]  # fmt: skip
     starts, sizes, partitions = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
     labels = np.empty(4096, np.int32)
     of_row = np.full(len(ends), -1, np.int64)
@@ -118,12 +121,23 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
         row = begin
         # Beyond the reach of PREV no match begins before `none_before`; at it begins the one that is held, if any.
         none_before, held = begin, -1
+        # What fails where no frame ends fails in every frame. So that is asked first, as long as it does not cost more
+        # than a few passes. With NEXT it is no answer, for near its end a frame hides what lies behind.
+        endless[: ((end - begin + 1) * width) // 64 + 1] = 0
+        budget = _PASSES * (end - begin) if bounded and sight.most_forth == 0 else 0
+        last_high = most_far = begin
         while row < end:
             high = ends[row]
             inner = row + reach
             forget_exactly(noted, width, row - begin, min(inner, end) - begin)
+            if budget > 0:
+                forget_exactly(endless, width, row - begin, min(inner, end) - begin)
             if none_before < inner:
                 none_before, held = inner, -1
+            if high < last_high and sight.most_forth > 0:  # it hides what was seen before
+                forget(noted, width, row - begin, min(most_far, end) - begin)
+                none_before, last_high = inner, high
+            last_high = max(last_high, high)
             far, clean = row, True
             mine, size, start = -1, -1, row
             while start < high:
@@ -138,6 +152,12 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
                     far = max(far, start + 1)
                     seen = sight.bits[level_of(sight, start, row, high)][start]
                     begins = seen & may_begin != 0
+                if begins and budget > 0:
+                    size, saw, scratch = first_from(
+                        machine, sight, begin, row, end, start, limits, endless, scratch
+                    )
+                    budget -= max(saw - high, 0)
+                    begins = size > high - start  # it is preferred, but it is too long
                 if begins:
                     size, saw, scratch = first_from(
                         machine, sight, begin, row, high, start, limits, noted, scratch
@@ -150,6 +170,7 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
                 if clean and start >= inner:
                     none_before = start + 1
                 start += 1
+            most_far = max(most_far, far)
             if bounded and far > high - sight.most_forth:
                 forget(noted, width, row - begin, min(far, end) - begin)
             if size < 0:
