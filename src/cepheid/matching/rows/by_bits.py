@@ -76,8 +76,9 @@ def limits_of(times: Any, within: int | None) -> Limits:
     return Limits(np.zeros(0, np.int64), NEVER) if within is None else Limits(times, within)
 
 
-def scratch() -> Scratch:
-    return Scratch(np.empty(1024, np.int32), np.empty((1024, 4), np.int64), np.empty(1024, np.int64))
+def scratch_for(offsets: Any) -> Scratch:
+    longest = int(np.diff(offsets).max(initial=0))
+    return Scratch(np.empty(longest, np.int32), np.empty((1024, 4), np.int64), np.empty(1024, np.int64))
 
 
 def notes_for(machine: Machine, offsets: Any) -> Any:
@@ -106,7 +107,7 @@ def match_bits(
         target_bits(program, skipping),
         limits_of(times, within),
         notes_for(machine, offsets),
-        scratch(),
+        scratch_for(offsets),
     )
     starts, sizes, partitions, labels, stuck, where = answer
     raise_if_stuck(stuck, where, skipping)
@@ -119,16 +120,23 @@ def _match(machine, sight, offsets, mode, target, limits, noted, scratch):  # ty
     starts, sizes, partitions = np.empty(1024, np.int64), np.empty(1024, np.int64), np.empty(1024, np.int64)
     labels = np.empty(4096, np.int32)
     found = taken = 0
-    bits, may_begin = sight.bits[0], machine.may_begin
+    ops, first, second, states, marks, width, may_begin = machine
+    (times, within), (path, waiting, trail), (bits, back, forth) = limits, scratch, sight
     for partition in range(len(offsets) - 1):
         begin, end = offsets[partition], offsets[partition + 1]
-        noted[: ((end - begin + 1) * machine.width) // 64 + 1] = 0
+        noted[: ((end - begin + 1) * width) // 64 + 1] = 0
         start = begin
         while start < end:
-            if may_begin >= 0 and bits[start] & may_begin == 0:
+            if may_begin >= 0 and bits[0, start] & may_begin == 0:
                 start += 1
                 continue
-            size, _, scratch = first_from(machine, sight, begin, begin, end, start, limits, noted, scratch)
+            size, _ = first_from(
+                ops, first, second, states, marks, width, bits, back, forth, begin, begin, end, start,
+                times, within, noted, path, waiting, trail,
+            )  # fmt: skip
+            if size == -2:
+                waiting, trail = more(waiting), bigger(trail)
+                continue
             if size < 0:
                 start += 1
                 continue
@@ -138,9 +146,9 @@ def _match(machine, sight, offsets, mode, target, limits, noted, scratch):  # ty
             found += 1
             while taken + size > len(labels):
                 labels = bigger(labels)
-            labels[taken : taken + size] = scratch.path[:size]
+            labels[taken : taken + size] = path[:size]
             taken += size
-            step = onward(scratch.path, size, machine.first, target, mode)
+            step = onward(path, size, first, target, mode)
             if step <= 0:
                 return starts[:found], sizes[:found], partitions[:found], labels[:taken], 1 - step, start
             start += step
@@ -148,24 +156,18 @@ def _match(machine, sight, offsets, mode, target, limits, noted, scratch):  # ty
 
 
 @njit(cache=True, nogil=True)
-def first_from(machine, sight, begin, low, high, start, limits, noted, scratch):  # type: ignore[no-untyped-def]
+def first_from(  # type: ignore[no-untyped-def]
+    ops, first, second, states, marks, width, bits, back, forth, begin, low, high, start,
+    times, within, noted, path, waiting, trail,
+):  # fmt: skip
     """The size of the match that is preferred from a row on, its rows in the path; -1: there is none.
 
-    Rows from `low` to before `high` can be seen; what is noted counts from the partition's `begin`. The second answer
-    is how far the search saw: one more than the last row that was asked.
+    -2: `waiting` and `trail` must be longer. They are not made so here, as a call with arrays of its own costs more
+    than most searches. Rows from `low` to before `high` can be seen; what is noted counts from the partition's `begin`.
+    The second answer is how far the search saw: one more than the last row that was asked.
     """
-    ops, first, second, states, marks, width = (
-        machine.ops,
-        machine.first,
-        machine.second,
-        machine.states,
-        machine.marks,
-        machine.width,
-    )
-    times, within = limits.times, limits.within
-    path, waiting, trail = scratch.path, scratch.waiting, scratch.trail
-    bits = sight.bits[0]
-    near_low, near_high = low + sight.most_back, high - sight.most_forth
+    most_back, most_forth = back[-1], forth[-1]
+    near_low, near_high = low + most_back, high - most_forth
     at, row, mask, ways, steps, far = 0, start, 0, 0, 0, start
     matched = False
     while True:
@@ -174,15 +176,14 @@ def first_from(machine, sight, begin, low, high, start, limits, noted, scratch):
         if op == ROW:
             far = max(far, row + 1)
             if row < high and (within == NEVER or times[row] - times[start] <= within):
-                seen = bits[row]
+                level = 0
                 if row < near_low or row >= near_high:
-                    seen = sight.bits[level_of(sight, row, low, high)][row]
+                    level = level_of(back, forth, row, low, high)
+                seen = bits[level, row]
                 failed = (seen >> first[at]) & 1 == 0
             else:
                 failed = True
             if not failed:
-                if row - start >= len(path):
-                    path = bigger(path)
                 path[row - start] = at
                 row += 1
                 at += 1
@@ -192,13 +193,12 @@ def first_from(machine, sight, begin, low, high, start, limits, noted, scratch):
             if (noted[place >> 6] >> np.uint64(place & 63)) & np.uint64(1):
                 failed = True
             else:
+                if steps >= len(trail):  # there are never more ways than steps
+                    _unnote(noted, trail, steps)
+                    return -2, far
                 noted[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
-                if steps >= len(trail):
-                    trail = bigger(trail)
                 trail[steps] = place
                 steps += 1
-                if ways >= len(waiting):
-                    waiting = _more(waiting)
                 waiting[ways, 0], waiting[ways, 1] = second[at], row
                 waiting[ways, 2], waiting[ways, 3] = mask, steps
                 ways += 1
@@ -229,9 +229,14 @@ def first_from(machine, sight, begin, low, high, start, limits, noted, scratch):
     if within != NEVER:  # what has failed for one start may not for the next
         forget(noted, width, start - begin, far - begin)
     if matched:
-        for i in range(steps):  # what led to a match has not failed
-            noted[trail[i] >> 6] &= ~(np.uint64(1) << np.uint64(trail[i] & 63))
-    return row - start if matched else -1, far, Scratch(path, waiting, trail)
+        _unnote(noted, trail, steps)  # what led to a match has not failed
+    return row - start if matched else -1, far
+
+
+@njit(cache=True, nogil=True)
+def _unnote(noted, trail, steps):  # type: ignore[no-untyped-def]
+    for i in range(steps):
+        noted[trail[i] >> 6] &= ~(np.uint64(1) << np.uint64(trail[i] & 63))
 
 
 @njit(cache=True, nogil=True)
@@ -277,7 +282,7 @@ def bigger(values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _more(values):  # type: ignore[no-untyped-def]
+def more(values):  # type: ignore[no-untyped-def]
     found = np.empty((2 * len(values), values.shape[1]), values.dtype)
     found[: len(values)] = values
     return found

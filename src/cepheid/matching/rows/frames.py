@@ -22,9 +22,10 @@ from cepheid.matching.rows.by_bits import (
     forget_exactly,
     limits_of,
     machine_of,
+    more,
     notes_for,
     onward,
-    scratch,
+    scratch_for,
     target_bits,
 )
 from cepheid.matching.rows.by_path import MOST_STEPS, PathMachine, Way
@@ -102,7 +103,7 @@ def by_bits(
         limits_of(times, within),
         notes_for(machine, offsets),
         notes_for(machine, offsets),
-        scratch(),
+        scratch_for(offsets),
     )
     raise_if_stuck(stuck, where, skipping)
     return FrameMatches(Matches(starts, sizes, partitions, labels), of_row)
@@ -114,7 +115,9 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
     labels = np.empty(4096, np.int32)
     of_row = np.full(len(ends), -1, np.int64)
     found = taken = 0
-    reach, width, may_begin = sight.most_back, machine.width, machine.may_begin
+    ops, first, second, states, marks, width, may_begin = machine
+    (times, within), (path, waiting, trail), (bits, back, forth) = limits, scratch, sight
+    reach, ahead = back[-1], forth[-1]
     for partition in range(len(offsets) - 1):
         begin, end = offsets[partition], offsets[partition + 1]
         noted[: ((end - begin + 1) * width) // 64 + 1] = 0
@@ -124,7 +127,7 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
         # What fails where no frame ends fails in every frame. So that is asked first, as long as it does not cost more
         # than a few passes. With NEXT it is no answer, for near its end a frame hides what lies behind.
         endless[: ((end - begin + 1) * width) // 64 + 1] = 0
-        budget = _PASSES * (end - begin) if bounded and sight.most_forth == 0 else 0
+        budget = _PASSES * (end - begin) if bounded and ahead == 0 else 0
         last_high = most_far = begin
         while row < end:
             high = ends[row]
@@ -134,7 +137,7 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
                 forget_exactly(endless, width, row - begin, min(inner, end) - begin)
             if none_before < inner:
                 none_before, held = inner, -1
-            if high < last_high and sight.most_forth > 0:  # it hides what was seen before
+            if high < last_high and ahead > 0:  # it hides what was seen before
                 forget(noted, width, row - begin, min(most_far, end) - begin)
                 none_before, last_high = inner, high
             last_high = max(last_high, high)
@@ -150,28 +153,36 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
                 begins = True
                 if may_begin >= 0:
                     far = max(far, start + 1)
-                    seen = sight.bits[level_of(sight, start, row, high)][start]
+                    seen = bits[level_of(back, forth, start, row, high), start]
                     begins = seen & may_begin != 0
                 if begins and budget > 0:
-                    size, saw, scratch = first_from(
-                        machine, sight, begin, row, end, start, limits, endless, scratch
-                    )
+                    size, saw = first_from(
+                        ops, first, second, states, marks, width, bits, back, forth, begin, row, end, start,
+                        times, within, endless, path, waiting, trail,
+                    )  # fmt: skip
+                    if size == -2:
+                        size, waiting, trail = -1, more(waiting), bigger(trail)
+                        continue
                     budget -= max(saw - high, 0)
                     begins = size > high - start  # it is preferred, but it is too long
                 if begins:
-                    size, saw, scratch = first_from(
-                        machine, sight, begin, row, high, start, limits, noted, scratch
-                    )
+                    size, saw = first_from(
+                        ops, first, second, states, marks, width, bits, back, forth, begin, row, high, start,
+                        times, within, noted, path, waiting, trail,
+                    )  # fmt: skip
+                    if size == -2:
+                        size, waiting, trail = -1, more(waiting), bigger(trail)
+                        continue
                     far = max(far, saw)
                 if size >= 0 or not seek:
                     break
                 # Had the frame ended later, more could have been seen.
-                clean = clean and (not bounded or far <= high - sight.most_forth)
+                clean = clean and (not bounded or far <= high - ahead)
                 if clean and start >= inner:
                     none_before = start + 1
                 start += 1
             most_far = max(most_far, far)
-            if bounded and far > high - sight.most_forth:
+            if bounded and far > high - ahead:
                 forget(noted, width, row - begin, min(far, end) - begin)
             if size < 0:
                 row += 1
@@ -184,7 +195,7 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
                 found += 1
                 while taken + size > len(labels):
                     labels = bigger(labels)
-                labels[taken : taken + size] = scratch.path[:size]
+                labels[taken : taken + size] = path[:size]
                 taken += size
                 if not bounded and seek and start >= inner:
                     none_before, held = start, mine
@@ -193,7 +204,7 @@ def _match(machine, sight, offsets, ends, bounded, seek, mode, target, limits, n
                 row += 1
                 continue
             # Behind a match no row looks for it again, so it is the last that was found.
-            step = onward(labels[taken - size : taken], size, machine.first, target, mode)
+            step = onward(labels[taken - size : taken], size, first, target, mode)
             if step <= 0:
                 return (
                     starts[:found],

@@ -47,28 +47,24 @@ class Sight(NamedTuple):
     """The same for the compiled matcher: by level and row, which variables the row may be."""
 
     bits: Any
-    back: Any
+    back: Any  # the last is the furthest; 0 if there is none
     forth: Any
-    most_back: int
-    most_forth: int
 
 
 def sight_of(bits: Any, looks: Looks = Looks()) -> Sight:  # noqa: B008
     """`bits` has a row for each level; only one, if nothing is ever hidden."""
     return Sight(
         np.atleast_2d(bits),
-        np.array(looks.back, np.int64),
-        np.array(looks.forth, np.int64),
-        max(looks.back, default=0),
-        max(looks.forth, default=0),
+        np.array((0, *looks.back), np.int64),
+        np.array((0, *looks.forth), np.int64),
     )
 
 
 @njit(cache=True, nogil=True)
-def level_of(sight, row, low, high):  # type: ignore[no-untyped-def]
+def level_of(back, forth, row, low, high):  # type: ignore[no-untyped-def]
     hidden_back = hidden_forth = 0
-    for distance in sight.back:
+    for distance in back[1:]:
         hidden_back += row - distance < low
-    for distance in sight.forth:
+    for distance in forth[1:]:
         hidden_forth += row + distance >= high
-    return hidden_back * (len(sight.forth) + 1) + hidden_forth
+    return hidden_back * len(forth) + hidden_forth
