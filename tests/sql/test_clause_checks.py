@@ -209,11 +209,11 @@ def test_windows() -> None:
     assert named.parts.search is Search.SEEK
     assert named.parts.clause.skip.to is AfterMatch.TO_NEXT_ROW
     assert named.parts.frame is not None
-    assert named.parts.frame.text == "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
-    uses = [(u.measure.name, WINDOWS[u.span.start : u.span.end]) for u in named.uses]
-    assert uses == [("M", "m OVER w"), ("N", "n OVER w")]
+    assert named.parts.frame.text.text == "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
+    assert named.parts.frame.end is None
     assert (unnamed.name, unnamed.parts.search) == (None, Search.INITIAL)
-    assert [u.measure.name for u in unnamed.uses] == ["K"]
+    assert unnamed.parts.frame is not None
+    assert unnamed.parts.frame.end == "5"
     assert [m.name.name for m in unnamed.parts.clause.measures] == ["K"]
 
 

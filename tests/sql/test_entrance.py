@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import cepheid
-from cepheid.errors import InputMistake, PatternMistake
+from cepheid.errors import InputMistake
 
 ROWS = pa.table({"n": [1, 2], "__key": ["x", "y"]})
 
@@ -26,16 +26,6 @@ def test_a_column_with_a_name_of_ours_is_not_lost(name: str) -> None:
     with pytest.raises(InputMistake) as caught:
         cepheid.sql(query, t=rows)
     assert caught.value.code == "reserved_column"
-
-
-def test_a_row_pattern_in_a_window_is_refused_at_its_place() -> None:
-    query = """SELECT m OVER w FROM t WINDOW w AS (
-        ORDER BY n MEASURES LAST(A.n) AS m ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING
-        PATTERN (A+) DEFINE A AS n > 0)"""
-    with pytest.raises(PatternMistake) as caught:
-        cepheid.sql(query, t=ROWS)
-    assert caught.value.code == "window_pattern"
-    assert caught.value.place is not None
 
 
 def test_a_statement_that_names_no_table() -> None:

@@ -100,10 +100,18 @@ class Search(Enum):
 
 
 @dataclass(frozen=True)
+class Frame:
+    """The rows of a window that a row may look at: from itself on."""
+
+    text: SqlText  # `ROWS BETWEEN ..` with all that belongs to it
+    end: str | None  # how many rows further on it ends, as SQL; None: with the partition
+
+
+@dataclass(frozen=True)
 class WindowClause:
     """What stands between the parentheses of a window with a row pattern."""
 
     clause: Clause
-    frame: SqlText | None = None  # `ROWS BETWEEN ..` with all that belongs to it
+    frame: Frame | None = None
     search: Search = Search.INITIAL
     base: Name | None = None  # another window that this one refines

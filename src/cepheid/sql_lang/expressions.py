@@ -38,6 +38,7 @@ class Terms:
     ]  # primary ones and subsets, each with the primary variables it stands for
     columns: dict[str, str] = field(default_factory=dict)  # SQL over one row -> the name of its column
     names: dict[RowTerm, str] = field(default_factory=dict)
+    tables: frozenset[str] | None = None  # of a window: what its SELECT calls its tables, in upper case
 
     @property
     def dialect(self) -> str:
@@ -52,7 +53,19 @@ class Terms:
     def _without_variable(self, column: exp.Column) -> Tree:
         """`A.x` is `x`, and `A.s.f` is `s.f`."""
         parts = column.parts
-        return exp.column(parts[0]) if len(parts) == 1 else _dotted(parts[1:])
+        return (
+            exp.column(parts[0])
+            if len(parts) == 1
+            else column
+            if self.is_table(parts[0])
+            else _dotted(parts[1:])
+        )
+
+    def is_table(self, name: Tree) -> bool:
+        """In a window `t.x` is a column of the row as `x` is, unless the pattern has a variable T."""
+        text = str(name.this)
+        known = text if name.args.get("quoted") else text.upper()
+        return self.tables is not None and text.upper() in self.tables and known not in self.variables
 
     def name(self, term: RowTerm) -> str:
         return self.names.setdefault(term, f"__t{len(self.names)}")
@@ -81,10 +94,10 @@ class Terms:
         if inside is not None:
             what = "a window function" if isinstance(inside, exp.Window) else "a subquery"
             raise PatternMistake(
-                f"{what} cannot stand in MATCH_RECOGNIZE",
+                f"{what} cannot stand in a row pattern",
                 code="nested_query",
                 place=value.place,
-                hint="compute it in the table that MATCH_RECOGNIZE reads",
+                hint="compute it in the table whose rows are matched",
             )
         self._check_functions(found, value)
         return found
@@ -163,6 +176,10 @@ class _Reader:
         if name == "CLASSIFIER":
             return At(final=final, column=None, variables=self._variable_argument(node))
         if name == "MATCH_NUMBER":
+            if self.terms.tables is not None:
+                raise self._mistake(
+                    "in a window matches have no number", "match_number_in_window", "leave MATCH_NUMBER() out"
+                )
             return MatchNumber()
         return self._aggregate(node, final)
 
@@ -374,7 +391,9 @@ class _Reader:
         return self._known(argument.this if isinstance(argument, exp.Column) else argument)
 
     def _variables(self, column: exp.Column) -> Variables:
-        return self._known(column.parts[0]) if len(column.parts) > 1 else None
+        if len(column.parts) == 1 or self.terms.is_table(column.parts[0]):
+            return None
+        return self._known(column.parts[0])
 
     def _known(self, name: Tree) -> frozenset[str]:
         text = str(name.this) if name.args.get("quoted") else str(name.this).upper()

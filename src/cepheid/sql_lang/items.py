@@ -29,7 +29,7 @@ def read_values(cursor: Cursor, section: str) -> tuple[SqlText, ...]:
 
 
 def read_order(cursor: Cursor) -> tuple[OrderItem, ...]:
-    return tuple(_order_item(item) for item in read_items(cursor, "ORDER BY"))
+    return tuple(order_item(item) for item in read_items(cursor, "ORDER BY"))
 
 
 def read_measures(cursor: Cursor) -> tuple[Measure, ...]:
@@ -106,7 +106,8 @@ _EXAMPLES = {
 }
 
 
-def _order_item(item: Cursor) -> OrderItem:
+def order_item(item: Cursor) -> OrderItem:
+    """The cursor ends then before DESC and NULLS LAST."""
     nulls_first, descending = None, False
     if item.left > 2 and item.last(2).word == "NULLS" and item.last().word in ("FIRST", "LAST"):
         nulls_first = item.last().word == "FIRST"

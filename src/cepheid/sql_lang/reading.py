@@ -10,6 +10,7 @@ from cepheid.sql_lang.scan import SPARK, Dialect
 from cepheid.sql_lang.sections import read_clause
 from cepheid.sql_lang.source import SqlSource
 from cepheid.sql_lang.statement import FoundClause, clauses_of
+from cepheid.sql_lang.window_checks import check_window
 from cepheid.sql_lang.windows import FoundWindow, windows_of
 
 
@@ -29,4 +30,5 @@ def read_statement(text: str, source: str = "query", dialect: Dialect = SPARK) -
     windows = tuple(windows_of(whole))
     for window in windows:
         check_clause(window.parts.clause, dialect)
+        check_window(window)
     return Statement(text, clauses, windows)

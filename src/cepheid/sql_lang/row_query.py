@@ -52,15 +52,21 @@ class RowQuery:
         return replace(self, left=frozenset(n for n, over in self.left_calls.items() if not over.function))
 
 
-def understood(clause: Clause, dialect: str, database: AggregateNames | None = None) -> RowQuery:
-    """Without a database to ask afterwards aggregates are those that can be kept while rows are matched."""
+def understood(
+    clause: Clause,
+    dialect: str,
+    database: AggregateNames | None = None,
+    tables: frozenset[str] | None = None,
+) -> RowQuery:
+    """Without a database to ask afterwards aggregates are those that can be kept while rows are matched. In a window
+    `tables` are the names of the tables of its SELECT."""
     names = database or KeptAggregates(dialect)
     subsets = {name: frozenset({name}) for name in variables_of(clause.pattern)}
     subsets |= {s.name.name: frozenset(m.name for m in s.members) for s in clause.subsets}
-    measured = Terms(names, subsets)
+    measured = Terms(names, subsets, tables=tables)
     measures = tuple((m.name.written, measured.measure(m.value)) for m in clause.measures)
     terms = {name: term for term, name in measured.names.items()}
-    asked = Terms(names, subsets, measured.columns)  # one table of columns for both
+    asked = Terms(names, subsets, measured.columns, tables=tables)  # one table of columns for both
     conditions = {d.variable.name: asked.condition(d.condition, d.variable.name) for d in clause.define}
     return RowQuery(
         clause.pattern,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from cepheid.errors import SyntaxMistake
-from cepheid.sql_lang.clause import AfterMatch, Rows, Search, Skip, SqlText
+from cepheid.sql_lang.clause import AfterMatch, Frame, Rows, Search, Skip
 from cepheid.sql_lang.cursor import Cursor, can_be_name, read_name
 from cepheid.sql_lang.heads import head_after_value
 from cepheid.sql_lang.source import CLOSING
+from cepheid.sql_lang.window_frame import frame_end
 
 _ROWS = {
     ("ONE", "ROW", "PER", "MATCH"): Rows.ONE,
@@ -85,22 +86,14 @@ def read_search(cursor: Cursor) -> Search:
     return Search.SEEK if cursor.take().word == "SEEK" else Search.INITIAL
 
 
-def read_frame(cursor: Cursor) -> SqlText:
-    """`ROWS BETWEEN CURRENT ROW AND ..` up to the next section: a row pattern knows no other frame."""
-    start = cursor.here
-    begins = cursor.words("ROWS", "BETWEEN", "CURRENT", "ROW", "AND")
+def read_frame(cursor: Cursor) -> Frame:
+    """`ROWS BETWEEN CURRENT ROW AND ..` up to the next section."""
+    start = cursor.at
     cursor.at += 2
     while not cursor.done and head_after_value(cursor) is None:
         if cursor.here.is_sign(*CLOSING):
             cursor.take_group()
         else:
             cursor.take()
-    frame = cursor.source.piece(start, cursor.before)
-    if not begins:
-        raise cursor.source.syntax(
-            "bad_frame",
-            "the frame of a window with a row pattern begins with the current row",
-            frame.place,
-            "write `ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING`",
-        )
-    return frame
+    inside = Cursor(cursor.source, start, cursor.at)
+    return Frame(inside.rest(), frame_end(inside))

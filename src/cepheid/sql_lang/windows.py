@@ -13,20 +13,12 @@ from cepheid.sql_lang.source import CLOSING, Span, SqlSource
 
 
 @dataclass(frozen=True)
-class WindowUse:
-    """`m OVER w` or `m OVER (...)`: a measure of the window, as a value."""
-
-    measure: Name
-    span: Span
-
-
-@dataclass(frozen=True)
 class FoundWindow:
     span: Span  # `w AS (...)`, or the parentheses behind OVER
     inside: Span
     name: Name | None
-    uses: tuple[WindowUse, ...]
     parts: WindowClause
+    opening: int  # the index of its parenthesis among the tokens
 
 
 def find_windows(text: str, source: str = "query", dialect: Dialect = SPARK) -> list[FoundWindow]:
@@ -83,31 +75,4 @@ def _window(source: SqlSource, i: int) -> FoundWindow:
     named = tokens[i - 1].word != "OVER"
     name = read_name(source, tokens[i - 2]) if named else None
     start = tokens[i - 2].start if named else tokens[i].start
-    uses = _uses(source, i, name) if name else _use(source, i - 1, tokens[close].end)
-    return FoundWindow(Span(start, tokens[close].end), inside, name, uses, read_window(source, inside))
-
-
-def _use(source: SqlSource, over: int, end: int) -> tuple[WindowUse, ...]:
-    """The measure in front of OVER; none if a function stands there."""
-    before = source.tokens[over - 1]
-    if over == 0 or not can_be_name(before):
-        return ()
-    return (WindowUse(read_name(source, before), Span(before.start, end)),)
-
-
-def _uses(source: SqlSource, at: int, name: Name) -> tuple[WindowUse, ...]:
-    """`m OVER w` anywhere in the query that the window belongs to."""
-    tokens = source.tokens
-    start, stop = _query_around(source, at)
-    found: list[WindowUse] = []
-    for i in range(start, stop - 1):
-        after = tokens[i + 1]
-        if tokens[i].word == "OVER" and can_be_name(after) and read_name(source, after).name == name.name:
-            found += _use(source, i, after.end)
-    return tuple(found)
-
-
-def _query_around(source: SqlSource, at: int) -> tuple[int, int]:
-    around = [(i, j) for i, j in source.partners.items() if i < at < j]
-    start, stop = max(around, default=(-1, len(source.tokens)))
-    return start + 1, stop
+    return FoundWindow(Span(start, tokens[close].end), inside, name, read_window(source, inside), i)

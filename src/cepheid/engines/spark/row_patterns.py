@@ -1,30 +1,37 @@
-"""MATCH_RECOGNIZE on Spark: rows are shuffled by partition and sorted by Spark, then matched in its tasks."""
+"""Row patterns on Spark: rows are shuffled by partition and sorted by Spark, then matched in its tasks."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from cepheid.engines.spark.arrow_tasks import (
+    arrow_kinds,
+    as_view,
+    refuse_stream,
+    spark_schema,
+    whole_partitions,
+)
 from cepheid.engines.spark.failures import without_stack
 from cepheid.engines.spark.function_names import SparkFunctions
 from cepheid.engines.spark.row_stream import found_in_stream
+from cepheid.engines.spark.row_windows import windowed_rows
 from cepheid.engines.sql.all_matched import all_matched_fields
 from cepheid.engines.sql.clauses import without_clauses
-from cepheid.engines.sql.matched_table import RowMatching, partition_offsets, term_type
+from cepheid.engines.sql.matched_table import RowMatching, term_type
 from cepheid.errors import InputMistake
 from cepheid.sql_lang.asking import ARRIVAL, KEY, MATCH, ORDER, UNMATCHED, made_for_us, shown, wanted
 from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.database_aggregates import kept_columns, one_by_one, with_aggregates
 from cepheid.sql_lang.row_query import RowQuery
 from cepheid.sql_lang.scan import SPARK
+from cepheid.sql_lang.window_query import WindowQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-_ROWS = 1 << 17  # that are matched at a time, if they are whole partitions
 _GROUPS_OF_A_TASK = 40  # bits for matches; the others number the tasks
 
 
@@ -49,11 +56,26 @@ class _Spark:
         if rows.isStreaming:
             found = found_in_stream(rows, query, schema)
         else:
-            found = in_order(rows, query).mapInArrow(_matching(query, schema), _spark_schema(schema))
+            found = in_order(rows, query).mapInArrow(_matching(query, schema), spark_schema(schema))
         given = [c for c in rows.columns if c not in made_for_us(query) and c not in ordering]
         if query.left:
-            found = self._with_aggregates(query, _named(found), kept_columns(query, given, _quoted))
-        return _named(found.selectExpr(*shown(query, given, self.dialect, _quoted)))
+            found = self._with_aggregates(query, as_view(found), kept_columns(query, given, self.quoted))
+        return as_view(found.selectExpr(*shown(query, given, self.dialect, self.quoted)))
+
+    def columns(self, query: str) -> list[str]:
+        return self.spark.sql(query).columns
+
+    def rows(self, query: str, names: Sequence[str]) -> str:
+        found = self.spark.sql(query)
+        refuse_stream(found, "a window with a row pattern reads a stream here")
+        return as_view(found.toDF(*names))
+
+    def windowed(self, query: WindowQuery, table: str) -> str:
+        rows = in_order(asked_rows(self.spark, query.query, table), query.query)
+        return as_view(windowed_rows(self.spark, query, rows))
+
+    def quoted(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
 
     def _with_aggregates(self, query: RowQuery, raw: str, kept: list[str]) -> DataFrame:
         from pyspark.errors import AnalysisException
@@ -72,12 +94,6 @@ class _Spark:
             except AnalysisException as own:
                 return InputMistake(str(own).split(" SQLSTATE:")[0], code="database", place=call.place)
         return InputMistake(str(problem), code="database")
-
-
-def _named(rows: DataFrame) -> str:
-    name = f"__cepheid_{secrets.token_hex(8)}"
-    rows.createOrReplaceTempView(name)
-    return name
 
 
 def asked_rows(spark: SparkSession, query: RowQuery, table: str, before: str = "") -> DataFrame:
@@ -117,9 +133,7 @@ def _direction(column: Column, query: RowQuery, i: int) -> Column:
 
 def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:
     """The columns of `RowMatching.matched`, of the types that Spark has for them."""
-    from pyspark.sql.pandas.types import to_arrow_type
-
-    kinds = {f.name: to_arrow_type(f.dataType, timezone="UTC") for f in rows.schema.fields}
+    kinds = arrow_kinds(rows)
     fields = [(n, kind) for n, kind in kinds.items() if n not in query.columns and n not in (ORDER, ARRIVAL)]
     known = {name: term for name, term in query.terms.items() if name not in query.left}
     fields += [(name, term_type(term, kinds)) for name, term in known.items()]
@@ -128,12 +142,6 @@ def _out(rows: DataFrame, query: RowQuery) -> pa.Schema:
         fields.append((UNMATCHED, pa.bool_()))
     fields += all_matched_fields(query, kinds)
     return pa.schema(fields)
-
-
-def _spark_schema(schema: pa.Schema) -> Any:
-    from pyspark.sql.pandas.types import from_arrow_schema
-
-    return from_arrow_schema(schema)
 
 
 def _matching(
@@ -151,27 +159,3 @@ def _matching(
             yield from found.cast(schema).combine_chunks().to_batches()
 
     return run
-
-
-def whole_partitions(batches: Iterator[pa.RecordBatch], keys: int) -> Iterator[pa.Table]:
-    """Rows in order, cut only where a partition ends. One that does not end is looked at again when it has doubled."""
-    waiting: list[pa.RecordBatch] = []
-    count, enough = 0, _ROWS
-    for batch in batches:
-        waiting.append(batch)
-        count += batch.num_rows
-        if count < enough:
-            continue
-        table = pa.Table.from_batches(waiting)
-        last = int(partition_offsets(table, keys)[-2])
-        if last:
-            yield table.slice(0, last)
-        waiting = table.slice(last).to_batches()
-        count = table.num_rows - last
-        enough = max(_ROWS, 2 * count)
-    if count:
-        yield pa.Table.from_batches(waiting)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

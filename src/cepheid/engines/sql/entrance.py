@@ -6,7 +6,7 @@ from typing import Any
 
 
 def sql(text: str, *, spark: Any = None, **frames: Any) -> Any:
-    """Run a SQL statement in which tables may have MATCH_RECOGNIZE clauses.
+    """Run a SQL statement in which tables may have MATCH_RECOGNIZE clauses, and windows row patterns.
 
     With `spark` its tables and views are read, and the answer is a DataFrame. Without it tables are given by name, as
     pandas, polars or Arrow, and the answer is an Arrow table.

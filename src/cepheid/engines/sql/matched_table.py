@@ -43,7 +43,7 @@ class RowMatching:
     def __init__(self, query: RowQuery) -> None:
         self.query = query
         self.program: RowProgram = compile_rows(query.pattern)
-        self.skipping = _skipping(query)
+        self.skipping = skipping_of(query)
 
     def matched(self, table: pa.Table, first_group: int = 0) -> pa.Table:
         """Whole partitions, each in order. Out come the kept columns of each row that is shown, and the terms.
@@ -214,7 +214,7 @@ def term_type(term: RowTerm, kinds: dict[str, pa.DataType]) -> pa.DataType:
     return result_type(term.function, kinds[term.column])
 
 
-def _skipping(query: RowQuery) -> Skipping:
+def skipping_of(query: RowQuery) -> Skipping:
     name = query.skip.variable.name if query.skip.variable else ""
     shown = f"{query.skip.to.value.removeprefix('to ').upper()} {name}".strip()
     return Skipping(_MODES[query.skip.to], query.subsets.get(name, frozenset()), shown)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +13,17 @@ import pyarrow as pa
 
 from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.matched_table import RowMatching
+from cepheid.engines.sql.window_table import GROUP, MATCHED, Members, WindowMatching
 from cepheid.errors import InputMistake
 from cepheid.sql_lang.asking import ARRIVAL, KEY, ORDER, made_for_us, order_text, shown, wanted
+from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.database_aggregates import kept_columns, one_by_one, with_aggregates
 from cepheid.sql_lang.row_query import RowQuery
 from cepheid.sql_lang.scan import STANDARD
+from cepheid.sql_lang.window_functions import LAST, NTH
+from cepheid.sql_lang.window_query import WindowQuery
+
+_ID = "__id"  # of a row of an inner query
 
 
 def run_locally(text: str, frames: dict[str, Any]) -> pa.Table:
@@ -36,7 +43,7 @@ class _DuckDB:
     def __init__(self, connection: Any) -> None:
         self.connection = connection
         self.functions = _Functions(connection)
-        self.found = 0
+        self.made = 0
 
     def table(self, text: str) -> pa.Table:
         with _in_our_words():
@@ -44,20 +51,61 @@ class _DuckDB:
 
     def matched(self, query: RowQuery, table: str, before: str) -> str:
         rows = self.table(f"{before}{_rows_in_order(query, table)}")
-        found = RowMatching(query).matched(rows)
-        return self._named(query, found, rows.column_names)
-
-    def _named(self, query: RowQuery, found: pa.Table, given: list[str]) -> str:
-        """A table with what comes out of the clause."""
-        self.found += 1
-        raw, name = f"__cepheid_found_{self.found}", f"__cepheid_{self.found}"
-        self.connection.register(raw, found)
-        own = [c for c in given if c not in made_for_us(query)]
+        found = self._register(RowMatching(query).matched(rows))
+        own = [c for c in rows.column_names if c not in made_for_us(query)]
+        columns = ", ".join(shown(query, own, self.dialect, self.quoted))
         if query.left:
-            raw = f"({self._with_aggregates(query, raw, kept_columns(query, own, _quoted))})"
-        columns = shown(query, own, self.dialect, _quoted)
+            found = f"({self._with_aggregates(query, found, kept_columns(query, own, self.quoted))})"
+        return self._create(f"SELECT {columns} FROM {found}")
+
+    def columns(self, query: str) -> list[str]:
         with _in_our_words():
-            self.connection.execute(f"CREATE TEMP TABLE {name} AS SELECT {', '.join(columns)} FROM {raw}")
+            return list(self.connection.sql(query).columns)
+
+    def rows(self, query: str, names: Sequence[str]) -> str:
+        return self._create(
+            f"SELECT *, row_number() OVER () AS {_ID} FROM ({query}\n) AS q ({', '.join(names)})"
+        )
+
+    def windowed(self, query: WindowQuery, table: str) -> str:
+        rows = self.table(_rows_in_order(replace(query.query, rows=Rows.ONE), table, _ID))
+        answer, members = WindowMatching(query).matched(rows)
+        found = self._register(answer)
+        columns = [f"r.* EXCLUDE ({_ID})"]
+        columns += [f"CASE WHEN {MATCHED} THEN ({text}) END AS {name}" for name, text in query.query.measures]
+        columns += [name for name, _ in query.aggregates]
+        joined = f"{table} AS r JOIN {found} AS f USING ({_ID})"
+        if query.aggregates:
+            joined += f" JOIN ({self._aggregated(query, table, found, rows, members)}) AS a USING ({GROUP})"
+        return self._create(f"SELECT {', '.join([*columns, _ID])} FROM {joined}")
+
+    def _aggregated(
+        self, query: WindowQuery, table: str, found: str, rows: pa.Table, members: Members
+    ) -> str:
+        """For each group its aggregates: over the rows of the match, and one row more without a number."""
+        numbers = {GROUP: members.groups, NTH: members.nth, LAST: members.last}
+        ids = rows[_ID].take(pa.array(members.rows))
+        inside = self._register(pa.table({**{n: pa.array(v) for n, v in numbers.items()}, _ID: ids}))
+        one_more = f"SELECT DISTINCT {GROUP}, NULL AS {NTH}, NULL AS {LAST}, NULL AS {_ID} FROM {found}"
+        records = f"(SELECT {GROUP}, {NTH}, {LAST}, {_ID} FROM {inside} UNION ALL {one_more}) AS g"
+        aggregates = ", ".join(f"{sql} AS {name}" for name, sql in query.aggregates)
+        return f"SELECT {GROUP}, {aggregates} FROM {records} LEFT JOIN {table} AS r USING ({_ID}) GROUP BY {GROUP}"
+
+    def quoted(self, name: str) -> str:
+        return '"' + name.replace('"', '""') + '"'
+
+    def _register(self, table: pa.Table) -> str:
+        self.made += 1
+        name = f"__cepheid_found_{self.made}"
+        self.connection.register(name, table)
+        return name
+
+    def _create(self, query: str) -> str:
+        """A table with the rows of a query."""
+        self.made += 1
+        name = f"__cepheid_{self.made}"
+        with _in_our_words():
+            self.connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
         return name
 
     def _with_aggregates(self, query: RowQuery, raw: str, kept: list[str]) -> str:
@@ -141,8 +189,8 @@ def _called(text: str) -> set[str]:
     return set(re.findall(r"\b(\w+)\(", text.lower()))
 
 
-def _rows_in_order(query: RowQuery, table: str) -> str:
-    columns = [*wanted(query), f"row_number() OVER () AS {ARRIVAL}"]
+def _rows_in_order(query: RowQuery, table: str, *more: str) -> str:
+    columns = [*more, *wanted(query), f"row_number() OVER () AS {ARRIVAL}"]
     if query.within is not None:
         columns.append(f"({query.order_by[0].value.text}) AS {ORDER}")
     inner = f"SELECT {', '.join(columns)} FROM {table}"
@@ -150,7 +198,3 @@ def _rows_in_order(query: RowQuery, table: str) -> str:
     order = [*keys, *(order_text(item) for item in query.order_by), ARRIVAL]
     # What orders rows may be a column that is not asked for, so all of it stands in one query.
     return f"{inner} ORDER BY {', '.join(order)}"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -38,7 +38,7 @@ class Watcher(Protocol):
 
 @dataclass
 class Way:
-    """The match that is tried: which partition, where it began, and the places in the program of its rows so far."""
+    """The match that is tried: what can be seen, where it began, the places in the program of its rows so far."""
 
     begin: int
     end: int
@@ -79,10 +79,9 @@ def match_paths(
     most_steps: int = MOST_STEPS,
     ends: OpenEnds | None = None,
 ) -> Matches:
-    machine = _Machine(
-        program, conditions, times, within, most_steps, -NEVER if ends is None else ends.reached
-    )
-    goals = {i for i, name in enumerate(program.variables) if name in skipping.variables}
+    reached = -NEVER if ends is None else ends.reached
+    machine = PathMachine(program, conditions, times, within, most_steps, reached)
+    goals = machine.goals(skipping)
     starts: list[int] = []
     sizes: list[int] = []
     partitions: list[int] = []
@@ -109,7 +108,7 @@ def match_paths(
             sizes.append(len(path))
             partitions.append(partition)
             labels += path
-            start += _onward([machine.first[at] for at in path], goals, skipping, start)
+            start += onward([machine.first[at] for at in path], goals, skipping, start)
     return Matches(
         np.array(starts, np.int64),
         np.array(sizes, np.int64),
@@ -119,7 +118,7 @@ def match_paths(
     )
 
 
-def _onward(variables: list[int], goals: set[int], skipping: Skipping, start: int) -> int:
+def onward(variables: list[int], goals: set[int], skipping: Skipping, start: int) -> int:
     """How many rows after the match's first the next may begin."""
     if not variables or skipping.mode == TO_NEXT:
         return 1
@@ -133,7 +132,7 @@ def _onward(variables: list[int], goals: set[int], skipping: Skipping, start: in
     return goal
 
 
-class _Machine:
+class PathMachine:
     def __init__(
         self,
         program: RowProgram,
@@ -141,7 +140,7 @@ class _Machine:
         times: Any,
         within: int | None,
         most_steps: int,
-        reached: int,
+        reached: int = -NEVER,
     ) -> None:
         self.ops, self.first, self.second = (
             program.ops.tolist(),
@@ -149,8 +148,13 @@ class _Machine:
             program.second.tolist(),
         )
         self.holds, self.within, self.most_steps = conditions.holds, within, most_steps
+        self.watchers, self.variables = conditions.watchers, program.variables
         self.reached = reached
         self.times = times.tolist() if within is not None else []
+
+    def goals(self, skipping: Skipping) -> set[int]:
+        """The variables to skip to, by their numbers."""
+        return {i for i, name in enumerate(self.variables) if name in skipping.variables}
 
     def first_match(self, way: Way) -> list[int] | None:
         """The places of the rows of the match that is preferred, if there is one. If it is not decided yet, the way

@@ -14,15 +14,25 @@ from cepheid.matching.compiled.arrow_tests import condition
 from cepheid.matching.evaluate import compile_test
 from cepheid.matching.moment import Moment
 from cepheid.matching.rows.by_path import Watcher, Way
+from cepheid.matching.rows.sight import Looks
 from cepheid.matching.rows.trackers import Tracker, tracker_of
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr
 from cepheid.pattern.row_terms import At, Condition, RowTerm
 
+# Of a variable, at each level of what can be seen, for every row: could it be the variable? None: every row can, or it
+# depends on the match.
+Known = list[Any] | None
 
-def local_answers(asked: Condition, table: pa.Table, offsets: Any) -> Any:
-    """For every row of the table: could it be the variable? Of a condition that does not look back."""
-    fields = {name: _there(term, table, offsets) for name, term in asked.terms.items()}
+
+def local_answers(
+    asked: Condition, table: pa.Table, offsets: Any, back: int | None = None, forth: int | None = None
+) -> Any:
+    """For every row of the table: could it be the variable? Of a condition that does not look back in the match.
+
+    Neighbours more than `back` rows before or `forth` rows behind are not seen.
+    """
+    fields = {name: _there(term, table, offsets, back, forth) for name, term in asked.terms.items()}
     try:
         found = condition(asked.expr, Fields(fields, table.num_rows))
     except Stays:
@@ -32,13 +42,17 @@ def local_answers(asked: Condition, table: pa.Table, offsets: Any) -> Any:
     return pc.fill_null(found, False).to_numpy(zero_copy_only=False)
 
 
-def _there(term: RowTerm, table: pa.Table, offsets: Any) -> pa.Array:
+def _there(
+    term: RowTerm, table: pa.Table, offsets: Any, back: int | None = None, forth: int | None = None
+) -> pa.Array:
     """The column as each row sees it: its own value, or that of a neighbour in its partition."""
     assert isinstance(term, At)
     assert term.column is not None
     column = table[term.column].combine_chunks()
     if not term.shift:
         return column
+    if (back is not None and -term.shift > back) or (forth is not None and term.shift > forth):
+        return pa.nulls(table.num_rows, column.type)
     rows = np.arange(table.num_rows) + term.shift
     sizes = np.diff(offsets)
     there = (rows >= np.repeat(offsets[:-1], sizes)) & (rows < np.repeat(offsets[1:], sizes))
@@ -60,11 +74,13 @@ class PathConditions:
         self,
         variables: Sequence[str],
         conditions: Mapping[str, Condition],
-        known: Sequence[Any],
+        known: Sequence[Known],
         table: pa.Table,
+        looks: Looks = Looks(),  # noqa: B008
     ) -> None:
         self.ahead = [conditions[name].ahead if name in conditions else 0 for name in variables]
-        self.known = [None if answers is None else answers.tolist() for answers in known]
+        self.known = [None if levels is None else [a.tolist() for a in levels] for levels in known]
+        self.looks = looks
         self.trackers: dict[RowTerm, Tracker] = {}
         self.asked: list[tuple[Any, list[tuple[str, Tracker]]] | None] = []
         for name in variables:
@@ -85,7 +101,7 @@ class PathConditions:
         if asked is None:
             way.asks |= way.is_open and row + self.ahead[variable] >= way.end
             known = self.known[variable]
-            return known is None or bool(known[row])
+            return known is None or bool(known[self.looks.level(row, way.begin, way.end)][row])
         test, terms = asked
         fields = {field: tracker.value(variable, row, way) for field, tracker in terms}
         return test is None or bool(test(Moment(Event("", 0, fields), {})))

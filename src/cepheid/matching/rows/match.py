@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from cepheid.matching.rows.by_bits import MOST_MARKS, MOST_VARIABLES, match_bits
 from cepheid.matching.rows.by_path import MOST_STEPS, match_paths
-from cepheid.matching.rows.conditions import PathConditions, local_answers
+from cepheid.matching.rows.conditions import Known, PathConditions, local_answers
 from cepheid.matching.rows.found import Matches, OpenEnds, Skipping
 from cepheid.matching.rows.program import RowProgram
+from cepheid.matching.rows.sight import Looks
 from cepheid.pattern.row_terms import Condition
 
 
@@ -31,9 +32,9 @@ def match_rows(
 
     With open ends only what is certain is found.
     """
-    known = [_known(name, conditions, table, offsets) for name in program.variables]
+    known = answers(program, conditions, table, offsets)
     if goes_by_bits(program, conditions):
-        bits = _bits(known, table.num_rows)
+        bits = bits_of(known, table.num_rows)
         unknown = None if ends is None else _not_known_yet(program, conditions, offsets)
         if unknown is not None:
             bits &= ~unknown
@@ -47,16 +48,42 @@ def goes_by_bits(program: RowProgram, conditions: Mapping[str, Condition]) -> bo
     return local and len(program.variables) <= MOST_VARIABLES and program.marks <= MOST_MARKS
 
 
-def _known(name: str, conditions: Mapping[str, Condition], table: pa.Table, offsets: Any) -> Any:
-    """Which rows could be the variable; None: all of them, or it depends on the match."""
-    asked = conditions.get(name)
-    return None if asked is None or asked.looks_back(name) else local_answers(asked, table, offsets)
+def answers(
+    program: RowProgram,
+    conditions: Mapping[str, Condition],
+    table: pa.Table,
+    offsets: Any,
+    looks: Looks = Looks(),  # noqa: B008
+) -> list[Known]:
+    """Of each variable which rows could be it, at each level of what can be seen."""
+    found: list[Known] = []
+    for name in program.variables:
+        asked = conditions.get(name)
+        if asked is None or asked.looks_back(name):
+            found.append(None)
+            continue
+        own = Looks.of([asked])  # where nothing is hidden from this one the answers are the same
+        seen: dict[tuple[int, int], Any] = {}
+        levels = []
+        for back, forth in looks.levels():
+            sees = _sees(own.back, looks.back, back), _sees(own.forth, looks.forth, forth)
+            if sees not in seen:
+                seen[sees] = local_answers(asked, table, offsets, *sees)
+            levels.append(seen[sees])
+        found.append(levels)
+    return found
 
 
-def _bits(known: list[Any], rows: int) -> Any:
-    found = np.zeros(rows, np.int64)
-    for code, answers in enumerate(known):
-        found |= (1 if answers is None else answers.astype(np.int64)) << code
+def _sees(own: tuple[int, ...], levelled: tuple[int, ...], limit: int) -> int:
+    """How far a condition sees: as far as it looks, where nothing is ever hidden."""
+    return max((d for d in own if not levelled or d <= limit), default=0)
+
+
+def bits_of(known: list[Known], rows: int, levels: int = 1) -> Any:
+    found = np.zeros((levels, rows), np.int64)
+    for code, by_level in enumerate(known):
+        for level in range(levels):
+            found[level] |= (1 if by_level is None else by_level[level].astype(np.int64)) << code
     return found
 
 

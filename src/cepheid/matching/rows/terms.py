@@ -25,6 +25,10 @@ class Points:
 
     matches: Any
     counted: Any  # rows of the match that count; those are its first
+    low: Any = (
+        None  # the first row of the table that can be seen, and one more than the last; None: the partition's
+    )
+    high: Any = None
 
 
 class MatchedRows:
@@ -76,7 +80,7 @@ class MatchedRows:
         if isinstance(term, MatchNumber):
             return pa.array(self.numbers[points.matches])
         if isinstance(term, At):
-            return self._at(term, points.matches, counted)
+            return self._at(term, points, counted)
         assert isinstance(term, Over)
         chosen = self.of(term.variables)
         begin, end = chosen.begin(points.matches), chosen.upto(points.matches, counted)
@@ -87,13 +91,17 @@ class MatchedRows:
         """Of all rows that are chosen."""
         return None if column is None else self.column(column).take(pa.array(self.rows[chosen.places]))
 
-    def _at(self, term: At, matches: Any, counted: Any) -> pa.Array:
+    def _at(self, term: At, points: Points, counted: Any) -> pa.Array:
+        matches = points.matches
         places, there = self._places(term, matches, counted)
         if term.column is None:
             return self._labels(places + term.shift, there, matches)
         rows = self._rows_at(term, places)
-        partitions = self.matches.partitions[matches]
-        there &= (rows >= self.offsets[partitions]) & (rows < self.offsets[partitions + 1])
+        low, high = points.low, points.high
+        if low is None:
+            partitions = self.matches.partitions[matches]
+            low, high = self.offsets[partitions], self.offsets[partitions + 1]
+        there &= (rows >= low) & (rows < high)
         return self.column(term.column).take(pa.array(rows, mask=~there))
 
     def asks(self, term: RowTerm, points: Points) -> Any:
