@@ -29,6 +29,7 @@ from cepheid.pattern.row_pattern import (
     Variable,
     walk_rows,
 )
+from cepheid.sql_lang.aggregate_names import KeptAggregates
 from cepheid.sql_lang.clause import AfterMatch, SqlText
 from cepheid.sql_lang.expressions import Terms
 from cepheid.sql_lang.source import SqlSource
@@ -119,7 +120,7 @@ def check(
 ) -> None:
     rules = {**LOCAL, **OF_THE_MATCH}
     place = SqlSource("x").place(0, 1)
-    terms = Terms("duckdb", {name: frozenset({name}) for name in NAMES})
+    terms = Terms(KeptAggregates("duckdb"), {name: frozenset({name}) for name in NAMES})
     conditions = {name: terms.condition(SqlText(text, place), name) for name, text in texts.items()}
     columns = {
         name: pa.array([OF_ONE_ROW[text](v) for v in x], pa.int64() if text == "x" else pa.bool_())
