@@ -64,7 +64,7 @@ def told(value: Any) -> str:
     "(('A', 'B'), None)"
     """
     if is_dataclass(value) and not isinstance(value, type):
-        own = (getattr(value, f.name) for f in fields(value))
+        own = (getattr(value, f.name) for f in fields(value) if f.compare)
         return f"{type(value).__name__}({', '.join(told(v) for v in own if not isinstance(v, Place))})"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{told(k)}: {told(v)}' for k, v in value.items())}}}"
