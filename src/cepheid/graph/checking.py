@@ -1,0 +1,169 @@
+"""What a graph pattern may not say, with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cepheid.errors import PatternMistake, Place, nearest
+from cepheid.graph.intervals import NO_GAP
+from cepheid.graph.program import GraphProgram, Piece, computed
+from cepheid.graph.renaming import bound_by
+from cepheid.pattern.graph_pattern import (
+    Body,
+    Choice,
+    Clause,
+    GraphPattern,
+    Relation,
+    Repeat,
+    Stage,
+    Then,
+    Unless,
+    variables_in,
+)
+
+
+def check_body(body: Body) -> None:
+    """What can be said before the pattern is made flat."""
+    if isinstance(body, Repeat):
+        _check_bounds(body)
+        check_body(body.part)
+    elif isinstance(body, (Then, Choice)):
+        for part in body.parts:
+            check_body(part)
+
+
+def _check_bounds(body: Repeat) -> None:
+    if body.least < 1 or (body.most is not None and body.most < body.least):
+        raise PatternMistake(
+            f"a pattern cannot be repeated {body.least}..{'' if body.most is None else body.most} times",
+            code="bad_repeat",
+            place=body.place,
+            hint="the least is 1, and the most is not below the least; for none at all, choose between two patterns",
+        )
+
+
+def check_program(program: GraphProgram) -> None:
+    _check_pattern(program.pattern)
+    for slot, bound in zip(program.slots, program.bound, strict=True):
+        for number in slot.stages:
+            _check_stage(program.stages[number], bound)
+    for piece in program.pieces:
+        _check_piece(program, piece)
+    everything = frozenset[str]().union(*(bound_by(s) for s in program.stages), *map(_lets, program.pieces))
+    for loop_or_choice, shared in _sharing(program.pattern.body):
+        for name in sorted(shared - everything):
+            raise _unbound(name, everything, loop_or_choice.place, "shared")
+
+
+def _lets(piece: Piece) -> frozenset[str]:
+    return frozenset(let.variable for let in piece.block.lets)
+
+
+def _sharing(body: Body) -> Iterable[tuple[Body, frozenset[str]]]:
+    if isinstance(body, Repeat):
+        yield body, body.shared
+        yield from _sharing(body.part)
+    elif isinstance(body, (Then, Choice)):
+        yield body, body.shared
+        for part in body.parts:
+            yield from _sharing(part)
+
+
+def _check_pattern(pattern: GraphPattern) -> None:
+    for name, value in (("deadline", pattern.deadline), ("within", pattern.within)):
+        if value is not None and value < 0:
+            raise PatternMistake(f"{name} cannot be below 0", code=f"bad_{name}", place=pattern.place)
+
+
+def _check_stage(stage: Stage, before: frozenset[str]) -> None:
+    if not any(c.source == stage.anchor and not c.negated for c in stage.clauses):
+        raise PatternMistake(
+            f"the stage `{stage.name}` says nothing of its own node that must be there",
+            code="empty_stage",
+            place=stage.place,
+            hint="it needs a clause such as `.kind = \"login\"`: the time of a stage is that of its own edges",
+        )
+    known = before | bound_by(stage)
+    for clause in stage.clauses:
+        _check_clause(clause, known, stage.name)
+
+
+def _check_clause(clause: Clause, known: frozenset[str], where: str) -> None:
+    if clause.source not in known:
+        raise _unbound(clause.source, known, clause.place, where)
+    for name in sorted(frozenset() if clause.test is None else variables_in(clause.test)):
+        if name not in known and not (clause.negated and name == clause.bind):
+            raise _unbound(name, known, clause.place, where)
+
+
+def _check_piece(program: GraphProgram, piece: Piece) -> None:
+    slots = program.slots[piece.first : piece.last + 1]
+    names = {program.stages[s].name: at for at, slot in enumerate(slots) for s in slot.stages}
+    bound = program.bound[piece.first].union(*(bound_by(program.stages[s]) for slot in slots for s in slot.stages))
+    bound |= computed(piece.block, bound)
+    for let in piece.block.lets:
+        for name in sorted(variables_in(let.value) - bound):
+            raise _unbound(name, bound, let.place, "let")
+    for test in piece.block.where:
+        for name in sorted(variables_in(test) - bound):
+            raise _unbound(name, bound, test.place, "where")
+    for unless in piece.block.unless:
+        _check_unless(unless, names, bound)
+    for relation in piece.block.relations:
+        _check_relation(relation, names)
+
+
+def _check_unless(unless: Unless, names: dict[str, int], bound: frozenset[str]) -> None:
+    for name in (unless.start, unless.end):
+        if name is not None and name not in names:
+            raise _no_stage(name, names, unless.place)
+    if unless.start is not None and unless.end is not None and names[unless.start] > names[unless.end]:
+        raise PatternMistake(
+            f"the window between `{unless.start}` and `{unless.end}` ends before it begins",
+            code="window_backwards",
+            place=unless.place,
+            hint=f"say `between {unless.end} and {unless.start}`",
+        )
+    if not any(c.source == unless.anchor and not c.negated for c in unless.clauses):
+        raise PatternMistake(
+            "an `unless` needs a clause about its own node that must be there",
+            code="empty_unless",
+            place=unless.place,
+        )
+    own = bound | {unless.anchor} | {c.bind for c in unless.clauses if c.bind is not None and not c.negated}
+    for clause in unless.clauses:
+        _check_clause(clause, own, "unless")
+
+
+def _check_relation(relation: Relation, names: dict[str, int]) -> None:
+    for name in (relation.left, relation.right):
+        if name not in names:
+            raise _no_stage(name, names, relation.place)
+    if relation.kind in NO_GAP and (relation.low is not None or relation.high is not None):
+        raise PatternMistake(
+            f"`{relation.kind.value}` leaves no distance free that could be bounded",
+            code="no_gap",
+            place=relation.place,
+            hint="leave the bounds out",
+        )
+
+
+def _no_stage(name: str, names: Iterable[str], place: Place | None) -> PatternMistake:
+    known = list(names)
+    return PatternMistake(
+        f"there is no stage `{name}` here",
+        code="unknown_stage",
+        place=place,
+        hint=nearest(name, known) or f"there are {', '.join(known)}",
+    )
+
+
+def _unbound(name: str, known: Iterable[str], place: Place | None, where: str) -> PatternMistake:
+    names = sorted(known)
+    return PatternMistake(
+        f"in `{where}`, the variable ?{name} has no value yet",
+        code="unbound_variable",
+        place=place,
+        hint=nearest(name, names)
+        or ("bound are " + ", ".join(f"?{n}" for n in names) if names else "bind it first: `.label -> ?x`"),
+    )
