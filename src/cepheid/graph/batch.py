@@ -22,10 +22,12 @@ class GraphMatch:
     first: int  # the time of the first stage
     last: int  # of the last
     decided: int  # when it was certain: later, if it was waited for an interval to end
+    edges: tuple[tuple[int, ...], ...] = ()  # of the stages, where it matters when they end
 
     def identity(self) -> Any:
+        """Two that bind the same at the same times are one."""
         binds = tuple(sorted((name, key_of(value)) for name, value in self.binds.items()))
-        return (self.pattern, repr(binds), self.intervals)
+        return (self.pattern, repr(binds), tuple((name, i.start) for name, i in self.intervals), self.edges)
 
 
 def interval(hold: Hold, edges: Edges, now: int | None = None) -> Interval:
@@ -104,7 +106,8 @@ def matched(pattern: ReadyPattern, thread: Thread, edges: Edges) -> GraphMatch |
     )
     names = pattern.program.stages
     intervals = tuple((names[h.stage].name, interval(h, edges)) for h in holds)
-    return GraphMatch(pattern.name, thread.binds, intervals, thread.first, thread.latest, decided)
+    numbers = tuple(h.edges for h in holds) if pattern.ends_matter else ()
+    return GraphMatch(pattern.name, thread.binds, intervals, thread.first, thread.latest, decided, numbers)
 
 
 def _not_excluded(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cepheid.errors import EvaluationError
 from cepheid.graph.edges import Edge, Edges, key_of
 from cepheid.matching.evaluate import compile_test, compile_value
 from cepheid.matching.moment import Moment, Test
@@ -53,11 +54,27 @@ def ready(clause: Clause) -> ReadyClause:
     late = [p for p in parts if variables_in(p)]
     return ReadyClause(
         clause,
-        compile_test(early),
-        compile_test(late),
+        _of_its_type(compile_test(early)),
+        _of_its_type(compile_test(late)),
         frozenset[str]().union(*(variables_in(p) for p in late)),
         next((c for p in early if (c := _constant(p)) is not None), None),
     )
+
+
+def _of_its_type(test: Test | None) -> Test | None:
+    """A label may have targets of several types: one that cannot be compared is another value, and no mistake."""
+    if test is None:
+        return None
+
+    def tested(at: Moment) -> bool:
+        try:
+            return test(at)
+        except EvaluationError as problem:
+            if problem.code == "type_clash":
+                return False
+            raise
+
+    return tested
 
 
 def _constant(test: Expr) -> Any:
