@@ -31,7 +31,7 @@ from cepheid.pattern.graph_pattern import (
 
 LABELS = ("k", "a")
 NODES = ("m", "n")
-VALUES = (1, 2, "m", "n", True)
+VALUES = (1, 2, "m", "n")
 VARIABLES = ("x", "y")
 
 
