@@ -8,10 +8,15 @@ from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.graph.intervals import NO_GAP
 from cepheid.graph.program import GraphProgram, Piece, computed
 from cepheid.graph.renaming import bound_by
+from cepheid.pattern.expr import MATCH_FUNCTIONS, Aggregate, Call, Element, Expr, Field, Length, walk
 from cepheid.pattern.graph_pattern import (
+    UNLESS_NODE,
+    VALUE,
+    Block,
     Body,
     Choice,
     Clause,
+    Concurrent,
     GraphPattern,
     Relation,
     Repeat,
@@ -24,12 +29,42 @@ from cepheid.pattern.graph_pattern import (
 
 def check_body(body: Body) -> None:
     """What can be said before the pattern is made flat."""
-    if isinstance(body, Repeat):
+    if isinstance(body, Block):
+        _check_names(body)
+    elif isinstance(body, Repeat):
         _check_bounds(body)
         check_body(body.part)
     elif isinstance(body, (Then, Choice)):
         for part in body.parts:
             check_body(part)
+
+
+def _check_names(block: Block) -> None:
+    stages = list(block.stages())
+    if not stages or any(isinstance(part, Concurrent) and not part.stages for part in block.parts):
+        raise PatternMistake(
+            "there is no stage here",
+            code="no_stage",
+            place=block.place,
+            hint='a graph pattern has stages: stage enter { .kind = "enter" }',
+        )
+    seen: set[str] = set()
+    for stage in stages:
+        if stage.name in seen:
+            raise PatternMistake(
+                f"there are two stages called `{stage.name}`",
+                code="duplicate_name",
+                place=stage.place,
+                hint="rename one of them; the same node again is `stage other of ?x`",
+            )
+        seen.add(stage.name)
+        if UNLESS_NODE in bound_by(stage):
+            raise PatternMistake(
+                f"in `{stage.name}`, the variable ?{UNLESS_NODE} is the node of each `unless`",
+                code="reserved_name",
+                place=stage.place,
+                hint="give it another name",
+            )
 
 
 def _check_bounds(body: Repeat) -> None:
@@ -88,9 +123,38 @@ def _check_stage(stage: Stage, before: frozenset[str]) -> None:
         _check_clause(clause, known, stage.name)
 
 
+def _check_expr(expr: Expr, with_value: bool = False) -> None:
+    """It may speak of variables, and of the target where there is one."""
+    for node in walk(expr):
+        if isinstance(node, Field):
+            if variables_in(node) or (with_value and node == VALUE):
+                continue
+            raise _no_variable(node)
+        if isinstance(node, (Element, Length, Aggregate)) or (
+            isinstance(node, Call) and node.name in MATCH_FUNCTIONS
+        ):
+            raise PatternMistake(
+                "this speaks of the events of a match, and there are none in a graph pattern",
+                code="no_events",
+                place=node.place,
+                hint="an expression knows variables such as ?x, and functions of them",
+            )
+
+
+def _no_variable(node: Field) -> PatternMistake:
+    name = ".".join(node.path)
+    if node == VALUE:
+        message, hint = "`value` is the target of an edge, and here is none", "bind it: `.label -> ?x`"
+    else:
+        message, hint = f"`{name}` is neither a text nor a variable", f'write "{name}" or ?{node.path[-1]}'
+    return PatternMistake(message, code="unknown_name", place=node.place, hint=hint)
+
+
 def _check_clause(clause: Clause, known: frozenset[str], where: str) -> None:
     if clause.source not in known:
         raise _unbound(clause.source, known, clause.place, where)
+    if clause.test is not None:
+        _check_expr(clause.test, with_value=True)
     for name in sorted(frozenset() if clause.test is None else variables_in(clause.test)):
         if name not in known and not (clause.negated and name == clause.bind):
             raise _unbound(name, known, clause.place, where)
@@ -102,9 +166,11 @@ def _check_piece(program: GraphProgram, piece: Piece) -> None:
     bound = program.bound[piece.first].union(*(bound_by(program.stages[s]) for slot in slots for s in slot.stages))
     bound |= computed(piece.block, bound)
     for let in piece.block.lets:
+        _check_expr(let.value)
         for name in sorted(variables_in(let.value) - bound):
             raise _unbound(name, bound, let.place, "let")
     for test in piece.block.where:
+        _check_expr(test)
         for name in sorted(variables_in(test) - bound):
             raise _unbound(name, bound, test.place, "where")
     for unless in piece.block.unless:

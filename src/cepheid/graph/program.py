@@ -74,8 +74,10 @@ class GraphProgram:
     shared: frozenset[str] | None  # of an exclusive choice; None if there is none
     bound: tuple[frozenset[str], ...]  # by slot: what surely has a value when it is waited for
 
-    def number(self, stage: str) -> int:
-        return next(i for i, s in enumerate(self.stages) if s.name == stage)
+    def number(self, stage: str, piece: int | None = None) -> int:
+        """Of a stage by its name, which is that of one stage in its piece; other pieces may have such a stage too."""
+        slots = self.slots if piece is None else [slot for slot in self.slots if slot.piece == piece]
+        return next(s for slot in slots for s in slot.stages if self.stages[s].name == stage)
 
 
 def flatten(pattern: GraphPattern) -> GraphProgram:

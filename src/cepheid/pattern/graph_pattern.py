@@ -13,6 +13,7 @@ from cepheid.errors import Place
 from cepheid.pattern.expr import Expr, Field, walk
 
 VALUE = Field(None, ("value",))
+UNLESS_NODE = "unless"  # the node of an `unless` that does not say of which it speaks
 
 
 def variable(name: str) -> Field:
@@ -182,3 +183,8 @@ class GraphPattern(GraphNode):
     within: int | None = None  # microseconds from the first stage to the last
     metadata: Mapping[str, object] = field(default_factory=dict)
     private: bool = False  # only there for others to be made of
+
+    def __str__(self) -> str:
+        from cepheid.pattern.graph_text import graph_text
+
+        return graph_text(self)
