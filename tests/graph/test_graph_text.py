@@ -59,7 +59,21 @@ def test_round_trip(pattern: GraphPattern, metadata: Any, private: bool, within:
     assert read_back(pattern) == pattern
 
 
-NAMES = ("stage", "a.b", "then", "of", "before", "42", "unless it", "value", "global", "ticks", "xor", "All", "in")
+NAMES = (
+    "stage",
+    "a.b",
+    "then",
+    "of",
+    "before",
+    "42",
+    "unless it",
+    "value",
+    "global",
+    "ticks",
+    "xor",
+    "All",
+    "in",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,7 +82,11 @@ def test_names_that_need_quotes(name: str) -> None:
     two = Stage(f"{name} two", "x", (Clause("x", "k", test=Binary("<", VALUE, variable(name))),))
     pattern = GraphPattern(
         name,
-        Then((Block((one,)), Repeat(Block((one, two)), 2, None, frozenset({name}))), frozenset({name}), (name, "z")),
+        Then(
+            (Block((one,)), Repeat(Block((one, two)), 2, None, frozenset({name}))),
+            frozenset({name}),
+            (name, "z"),
+        ),
         metadata={name: name},
     )
     assert read_back(pattern) == pattern
@@ -87,7 +105,10 @@ TESTS = [
         Binary("and", Binary(">=", VALUE, Literal(1)), Binary("<=", VALUE, variable("y"))),
     ),
     ("[value % 2 == 0]", Binary("==", Binary("%", VALUE, Literal(2)), Literal(0))),
-    ("[value > 1 or value == ?y]", Binary("or", Binary(">", VALUE, Literal(1)), Binary("==", VALUE, variable("y")))),
+    (
+        "[value > 1 or value == ?y]",
+        Binary("or", Binary(">", VALUE, Literal(1)), Binary("==", VALUE, variable("y"))),
+    ),
     ("[value > value]", Binary(">", VALUE, VALUE)),
     (" = (?y > 1)", Binary("==", VALUE, Binary(">", variable("y"), Literal(1)))),
     ("[lower(value) == ?y]", Binary("==", Call("lower", (VALUE,)), variable("y"))),

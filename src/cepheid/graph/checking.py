@@ -116,7 +116,7 @@ def _check_stage(stage: Stage, before: frozenset[str]) -> None:
             f"the stage `{stage.name}` says nothing of its own node that must be there",
             code="empty_stage",
             place=stage.place,
-            hint="it needs a clause such as `.kind = \"login\"`: the time of a stage is that of its own edges",
+            hint='it needs a clause such as `.kind = "login"`: the time of a stage is that of its own edges',
         )
     known = before | bound_by(stage)
     for clause in stage.clauses:
@@ -163,7 +163,9 @@ def _check_clause(clause: Clause, known: frozenset[str], where: str) -> None:
 def _check_piece(program: GraphProgram, piece: Piece) -> None:
     slots = program.slots[piece.first : piece.last + 1]
     names = {program.stages[s].name: at for at, slot in enumerate(slots) for s in slot.stages}
-    bound = program.bound[piece.first].union(*(bound_by(program.stages[s]) for slot in slots for s in slot.stages))
+    bound = program.bound[piece.first].union(
+        *(bound_by(program.stages[s]) for slot in slots for s in slot.stages)
+    )
     bound |= computed(piece.block, bound)
     for let in piece.block.lets:
         _check_expr(let.value)
@@ -195,6 +197,7 @@ def _check_unless(unless: Unless, names: dict[str, int], bound: frozenset[str]) 
             "an `unless` needs a clause about its own node that must be there",
             code="empty_unless",
             place=unless.place,
+            hint='write for example unless { .kind = "logout" }',
         )
     own = bound | {unless.anchor} | {c.bind for c in unless.clauses if c.bind is not None and not c.negated}
     for clause in unless.clauses:

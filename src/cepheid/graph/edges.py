@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from cepheid.errors import InputMistake
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +113,7 @@ class Edges:
         found = Edges()
         found.all, found.latest, found._newest = list(self.all), self.latest, list(self._newest)
         found._known = dict(self._known)
-        for mine, its in ((self._from, found._from), (self._to, found._to), (self._labelled, found._labelled)):
-            its.update((key, list(numbers)) for key, numbers in mine.items())  # type: ignore[attr-defined]
+        found._from, found._to, found._labelled = _copy(self._from), _copy(self._to), _copy(self._labelled)
         return found
 
     def _note_newest(self, number: int, start: int) -> None:
@@ -122,6 +123,10 @@ class Edges:
             self._newest.append(number)
 
 
+def _copy(index: defaultdict[Key, list[int]]) -> defaultdict[Key, list[int]]:
+    return defaultdict(list, {key: list(numbers) for key, numbers in index.items()})
+
+
 def _check(edge: Edge) -> None:
     if edge.source is None or edge.target is None:
         raise InputMistake(
@@ -129,7 +134,8 @@ def _check(edge: Edge) -> None:
         )
     if edge.end is not None and edge.end < edge.start:
         raise InputMistake(
-            f"the edge {_text(edge)} ends at {edge.end}, before it starts at {edge.start}", code="end_before_start"
+            f"the edge {_text(edge)} ends at {edge.end}, before it starts at {edge.start}",
+            code="end_before_start",
         )
 
 

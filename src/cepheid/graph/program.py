@@ -137,7 +137,9 @@ class _Building:
     def _block(self, block: Block, exits: Exits) -> Exits:
         first = len(self.slots)
         for i, part in enumerate(block.parts):
-            numbers = tuple(self._stage(s) for s in (part.stages if isinstance(part, Concurrent) else (part,)))
+            numbers = tuple(
+                self._stage(s) for s in (part.stages if isinstance(part, Concurrent) else (part,))
+            )
             self.slots.append(Slot(numbers, len(self.pieces), self.alternative))
             self.exits.append(exits if i == len(block.parts) - 1 else _to(first + i + 1))
         self.pieces.append(Piece(block, first, len(self.slots) - 1))

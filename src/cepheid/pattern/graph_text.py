@@ -159,10 +159,15 @@ def _test(test: Expr) -> str:
         case Unary(op="not", operand=Call(name="like", args=(operand, other))):
             if operand == VALUE and _other(other):
                 return f" not like {_expr(other, _SUM)}"
-        case Binary(op="and", left=Binary(op=">=", left=low_of, right=low), right=Binary(op="<=", left=high_of, right=high)):
-            if low_of == high_of == VALUE and _other(low) and _other(high):
-                return f" between {_expr(low, _SUM)} and {_expr(high, _SUM)}"
-    return f"[{_expr(test)}]"
+    return _range(test) or f"[{_expr(test)}]"
+
+
+def _range(test: Expr) -> str | None:
+    match test:
+        case Binary(op="and", left=Binary(op=">=") as low, right=Binary(op="<=") as high):
+            if low.left == high.left == VALUE and _other(low.right) and _other(high.right):
+                return f" between {_expr(low.right, _SUM)} and {_expr(high.right, _SUM)}"
+    return None
 
 
 def _other(expr: Expr) -> bool:

@@ -98,7 +98,9 @@ def _relation(tree: Any, source: Source) -> Relation:
 
 
 def _gap(tree: Any, source: Source) -> tuple[int | None, int | None]:
-    bounds = [None if c is None else _duration(c, source) for c in tree.children if getattr(c, "type", "") != "DOTS"]
+    bounds = [
+        None if c is None else _duration(c, source) for c in tree.children if getattr(c, "type", "") != "DOTS"
+    ]
     if tree.data == "exactly_by":
         return bounds[0], bounds[0]
     return (None, bounds[0]) if tree.data == "up_to_by" else (bounds[0], bounds[1])
@@ -118,7 +120,10 @@ def read_options(trees: list[Any], source: Source) -> Options:
     for tree in trees:
         if tree.data in seen:
             raise PatternMistake(
-                f"`{tree.children[0]}` is said twice", code="said_twice", place=source.place(tree), hint="keep one"
+                f"`{tree.children[0]}` is said twice",
+                code="said_twice",
+                place=source.place(tree),
+                hint="keep one",
             )
         seen.add(tree.data)
         options = _with_option(options, tree, source)
@@ -151,6 +156,9 @@ def _duration(tree: Any, source: Source) -> int:
         return duration(read_string(token, source), place)
     if token.type in ("NUMBER", "INT"):
         raise PatternMistake(
-            f"`{token}` has no unit of time", code="bad_duration", place=place, hint=f"write {token}s or {token}m"
+            f"`{token}` has no unit of time",
+            code="bad_duration",
+            place=place,
+            hint=f"write {token}s or {token}m",
         )
     return duration(str(token), place)

@@ -61,7 +61,9 @@ def _like(negated: bool) -> _Test:
 def _ranged(tree: Any, source: Source) -> Expr:
     place = source.place(tree)
     low, high = (read_expression(tree.children[at], source) for at in (1, 3))
-    return Binary("and", Binary(">=", VALUE, low, place=place), Binary("<=", VALUE, high, place=place), place=place)
+    return Binary(
+        "and", Binary(">=", VALUE, low, place=place), Binary("<=", VALUE, high, place=place), place=place
+    )
 
 
 _TESTS: dict[str, _Test] = {

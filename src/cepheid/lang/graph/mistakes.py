@@ -14,6 +14,7 @@ from cepheid.lang.mistakes import Rule, explain_by
 from cepheid.lang.scene import COMPARISONS, Answer, Scene
 from cepheid.pattern.graph_pattern import Allen
 
+_DECLARATION = "write graph pattern name { ... }"
 _ITEMS = ("stage", "concurrent", "unless", "let", "where", "deadline", "within", "meta")
 _RELATIONS = tuple(kind.value for kind in Allen)
 # The keywords by the terminals of the grammar, as a message shows them.
@@ -64,20 +65,20 @@ def no_declaration(scene: Scene) -> Answer:
         return None
     here = scene.here
     if scene.before.lower == "graph" or (scene.before.lower == "private" and here.lower == "pattern"):
-        return scene.mistake("not_a_declaration", "the two words are `graph pattern`", "write graph pattern name { ... }")
+        return scene.mistake("not_a_declaration", "the two words are `graph pattern`", _DECLARATION)
     if here.lower in ("stage", "unless", "concurrent", "let", "where"):
         return scene.mistake(
-            "not_a_declaration", f"`{here.text}` stands inside of a graph pattern", "write graph pattern name { ... }"
+            "not_a_declaration",
+            f"`{here.text}` stands inside of a graph pattern",
+            _DECLARATION,
         )
     if here.lower in ("pattern", "event", "stream"):
         return scene.mistake(
             "not_a_declaration",
             f"`{here.text}` is of the language of events, and these are graph patterns",
-            "write graph pattern name { ... }",
+            _DECLARATION,
         )
-    return scene.mistake(
-        "not_a_declaration", f"{scene.shown()} begins no graph pattern", "write graph pattern name { ... }"
-    )
+    return scene.mistake("not_a_declaration", f"{scene.shown()} begins no graph pattern", _DECLARATION)
 
 
 def no_name(scene: Scene) -> Answer:
@@ -86,7 +87,9 @@ def no_name(scene: Scene) -> Answer:
         return None
     if before.lower in ("pattern", "stage"):
         what = "graph pattern" if before.lower == "pattern" else "stage"
-        return scene.mistake("missing_name", f"the {what} has no name", f"write {what} name {{ ... }}", before)
+        return scene.mistake(
+            "missing_name", f"the {what} has no name", f"write {what} name {{ ... }}", before
+        )
     if before.lower in ("between", "after") or (before.lower == "and" and scene.word(-3).lower == "between"):
         return scene.mistake(
             "missing_name",
@@ -97,7 +100,9 @@ def no_name(scene: Scene) -> Answer:
         return scene.mistake("missing_name", "after the dot a label is missing", 'write .kind = "login"')
     if before.lower in _RELATIONS:
         return scene.mistake(
-            "missing_name", f"after {scene.shown(before)} the name of a stage is missing", f"write a {before.lower} b"
+            "missing_name",
+            f"after {scene.shown(before)} the name of a stage is missing",
+            f"write a {before.lower} b",
         )
     return None
 
@@ -144,9 +149,13 @@ def clause_separator(scene: Scene) -> Answer:
         return scene.mistake("wrong_separator", "clauses are separated by commas, not `;`", "write ,")
     begins = here.text in (".", "?") or here.lower == "not"
     if begins and before.text not in (",", "{"):
-        return scene.mistake("missing_comma", "before this clause a comma is missing", "clauses are separated by commas")
+        return scene.mistake(
+            "missing_comma", "before this a comma is missing", "clauses are separated by commas"
+        )
     if here.lower in ("and", "&&"):
-        return scene.mistake("missing_comma", "clauses are separated by commas", f"write , instead of {here.text}")
+        return scene.mistake(
+            "missing_comma", "clauses are separated by commas", f"write , instead of {here.text}"
+        )
     if here.lower == "or":
         return scene.mistake(
             "or_of_clauses",
@@ -157,7 +166,9 @@ def clause_separator(scene: Scene) -> Answer:
         return scene.mistake("wrong_equals", f"`{here.text}` compares nothing", f"write .{before.text} = ...")
     if here.lower == "is":
         return scene.mistake(
-            "wrong_is", "the target of an edge is never null", f"write .{before.text} for there is one, not .{before.text} for none"
+            "wrong_is",
+            "the target of an edge is never null",
+            f"write .{before.text}, there is one, or not .{before.text}",
         )
     return None
 
@@ -212,6 +223,19 @@ def property_in_expression(scene: Scene) -> Answer:
     )
 
 
+def item_typo(scene: Scene) -> Answer:
+    """`unles after a {`: read as a relation, and the surprise comes at the brace."""
+    first = scene.word(-3)
+    if scene.here.text != "{" or "BY" not in scene.allowed or first.kind != "name":
+        return None
+    close = get_close_matches(first.lower, _ITEMS, n=1, cutoff=0.7)
+    if not close:
+        return None
+    return scene.mistake(
+        "unknown_keyword", f"`{first.text}` begins nothing", f"did you mean `{close[0]}`?", first
+    )
+
+
 def unknown_relation(scene: Scene) -> Answer:
     here = scene.here
     if scene.allowed != {"ALLEN"}:
@@ -219,7 +243,9 @@ def unknown_relation(scene: Scene) -> Answer:
     first = scene.before
     item = get_close_matches(first.lower, _ITEMS, n=1, cutoff=0.7)
     if item and (here.kind == "name" or here.text in ("{", "?")):
-        return scene.mistake("unknown_keyword", f"`{first.text}` begins nothing", f"did you mean `{item[0]}`?", first)
+        return scene.mistake(
+            "unknown_keyword", f"`{first.text}` begins nothing", f"did you mean `{item[0]}`?", first
+        )
     close = get_close_matches(here.lower, _RELATIONS, n=1, cutoff=0.6)
     hint = f"did you mean `{close[0]}`?" if close else "the relations are " + ", ".join(_RELATIONS)
     return scene.mistake("unknown_relation", f"{scene.shown()} is no relation of two stages", hint)
@@ -228,7 +254,9 @@ def unknown_relation(scene: Scene) -> Answer:
 def bad_option(scene: Scene) -> Answer:
     here, before = scene.here, scene.before
     if before.lower == "deadline" or scene.allowed == {"TICKS"}:
-        number = "".join(c for c in (here if before.lower == "deadline" else before).text if c.isdigit()) or "5"
+        number = (
+            "".join(c for c in (here if before.lower == "deadline" else before).text if c.isdigit()) or "5"
+        )
         return scene.mistake(
             "bad_deadline",
             "a deadline counts ticks",
@@ -236,7 +264,9 @@ def bad_option(scene: Scene) -> Answer:
         )
     if (before.lower == "within" or before.lower == "by") and "DURATION" in scene.allowed:
         example = "within 30m" if before.lower == "within" else "by 5m..10m"
-        return scene.mistake("missing_duration", f"after `{before.text}` a duration is missing", f"write {example}")
+        return scene.mistake(
+            "missing_duration", f"after `{before.text}` a duration is missing", f"write {example}"
+        )
     return None
 
 
@@ -247,16 +277,24 @@ def bad_composition(scene: Scene) -> Answer:
             return scene.mistake("wrong_arrow", "patterns follow each other by `then`", "write then")
         if here.lower in ("xor", "|", "or"):
             return scene.mistake(
-                "mixed_choice", f"{scene.shown()} cannot stand here", "put one of the choices into parentheses; or is written |"
+                "mixed_choice",
+                f"{scene.shown()} cannot stand here",
+                "put one choice into parentheses; `or` is written |",
             )
         if here.text == "," or here.kind == "name":
-            return scene.mistake("missing_then", f"before {scene.shown()} an operator is missing", "write then, | or xor")
+            return scene.mistake(
+                "missing_then", f"before {scene.shown()} something is missing", "write then, | or xor"
+            )
     if {"LPAR", "LBRACE", "NAME"} <= scene.allowed and "NUMBER" not in scene.allowed:
         return scene.mistake(
-            "missing_part", f"after {scene.shown(before)} a graph pattern is missing", "write its name, or { stage ... }"
+            "missing_part",
+            f"after {scene.shown(before)} a graph pattern is missing",
+            "write its name, or { stage ... }",
         )
     if before.text == "*" and scene.allowed == {"INT"}:
-        return scene.mistake("bad_count", "after `*` the number of rounds is missing", "write * 3, * 2..4 or * 2..")
+        return scene.mistake(
+            "bad_count", "after `*` the number of rounds is missing", "write * 3, * 2..4 or * 2.."
+        )
     return None
 
 
@@ -273,6 +311,7 @@ _RULES: tuple[Rule, ...] = (
     clause_separator,
     two_comparisons,
     form.unclosed_bracket,
+    item_typo,
     unknown_relation,
     bad_option,
     bad_composition,
