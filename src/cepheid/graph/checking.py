@@ -8,7 +8,7 @@ from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.graph.intervals import NO_GAP
 from cepheid.graph.program import GraphProgram, Piece, computed
 from cepheid.graph.renaming import bound_by
-from cepheid.pattern.expr import MATCH_FUNCTIONS, Aggregate, Call, Element, Expr, Field, Length, walk
+from cepheid.pattern.expr import MATCH_FUNCTIONS, Aggregate, Call, Element, Expr, Field, Length, Opaque, walk
 from cepheid.pattern.graph_pattern import (
     UNLESS_NODE,
     VALUE,
@@ -130,6 +130,13 @@ def _check_expr(expr: Expr, with_value: bool = False) -> None:
             if variables_in(node) or (with_value and node == VALUE):
                 continue
             raise _no_variable(node)
+        if isinstance(node, Opaque):
+            raise PatternMistake(
+                "a Python function cannot be a part of a graph pattern",
+                code="python_function",
+                place=node.place,
+                hint='write the condition with variables: var("x") > 3',
+            )
         if isinstance(node, (Element, Length, Aggregate)) or (
             isinstance(node, Call) and node.name in MATCH_FUNCTIONS
         ):

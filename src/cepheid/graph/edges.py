@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from cepheid.errors import InputMistake
-
-Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Edges:
 
     def add(self, edge: Edge) -> tuple[int, bool]:
         """Its number, and whether anything is new."""
-        _check(edge)
+        check_edge(edge)
         identity = (key_of(edge.source), edge.label, key_of(edge.target), edge.start)
         known = self._known.get(identity)
         if known is not None:
@@ -76,15 +74,18 @@ class Edges:
         edge = self.all[number]
         if edge.end == end:
             return False
-        if edge.end is not None:
-            raise InputMistake(
-                f"the edge {_text(edge)} has ended at {edge.end} already and cannot end at {end}",
-                code="closed_twice",
-            )
-        closed = replace(edge, end=end, end_tick=tick)
-        _check(closed)
-        self.all[number] = closed
+        self.check_end(number, end)
+        self.all[number] = replace(edge, end=end, end_tick=tick)
         return True
+
+    def check_end(self, number: int, end: int) -> None:
+        """May it end so?"""
+        edge = self.all[number]
+        if edge.end is not None and edge.end != end:
+            raise InputMistake(
+                f"the edge {_text(edge)} has ended already, at another time", code="closed_twice"
+            )
+        check_edge(replace(edge, end=end))
 
     def find(self, source: Any, label: str, target: Any, start: int | None = None) -> int | None:
         """The number of the edge; without a start the one that is open, or else the last."""
@@ -109,13 +110,6 @@ class Edges:
             return self._newest
         return [number for number, edge in enumerate(self.all) if edge.start == time]
 
-    def copy(self) -> Edges:
-        found = Edges()
-        found.all, found.latest, found._newest = list(self.all), self.latest, list(self._newest)
-        found._known = dict(self._known)
-        found._from, found._to, found._labelled = _copy(self._from), _copy(self._to), _copy(self._labelled)
-        return found
-
     def _note_newest(self, number: int, start: int) -> None:
         if self.latest is None or start > self.latest:
             self.latest, self._newest = start, [number]
@@ -123,20 +117,13 @@ class Edges:
             self._newest.append(number)
 
 
-def _copy(index: defaultdict[Key, list[int]]) -> defaultdict[Key, list[int]]:
-    return defaultdict(list, {key: list(numbers) for key, numbers in index.items()})
-
-
-def _check(edge: Edge) -> None:
+def check_edge(edge: Edge) -> None:
     if edge.source is None or edge.target is None:
         raise InputMistake(
             f"the edge {_text(edge)} has no {'source' if edge.source is None else 'target'}", code="null_node"
         )
     if edge.end is not None and edge.end < edge.start:
-        raise InputMistake(
-            f"the edge {_text(edge)} ends at {edge.end}, before it starts at {edge.start}",
-            code="end_before_start",
-        )
+        raise InputMistake(f"the edge {_text(edge)} ends before it starts", code="end_before_start")
 
 
 def _text(edge: Edge) -> str:

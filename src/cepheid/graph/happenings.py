@@ -1,11 +1,14 @@
-"""What a sifter tells: threads that advanced, completed, were negated, expired, or lost an exclusive choice."""
+"""What a sifter tells: threads that advanced, completed, were negated, expired, were excluded or ended from outside.
+
+A match is told as the sifter at hand knows it: times in microseconds, or as its user writes them.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from cepheid.graph.batch import GraphMatch
+Match = TypeVar("Match")
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,8 @@ class Advanced(Happening):
 
 
 @dataclass(frozen=True)
-class Completed(Happening):
-    match: GraphMatch
+class Completed(Happening, Generic[Match]):
+    match: Match
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,17 @@ class Expired(Happening):
 
 
 @dataclass(frozen=True)
-class Excluded(Happening):
+class Excluded(Happening, Generic[Match]):
     """Another alternative of an exclusive choice has completed with the same shared values."""
 
-    by: GraphMatch
+    by: Match
+
+
+@dataclass(frozen=True)
+class Ended(Happening):
+    """From outside: an entity that it has bound was taken away, or its pattern was disabled."""
+
+    stage: str  # the last that it had found
 
 
 @dataclass(frozen=True)
@@ -60,4 +70,3 @@ class TickDelta:
     expired: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     active: int = 0
-    edges: int = field(default=0)

@@ -183,7 +183,9 @@ def _composition(body: Body) -> str:
             count = str(least) if most == least else f"{least}..{'' if most is None else most}"
             return f"{_operand(part)} * {count}{_sharing(shared)}"
         case Choice(parts=parts, exclusive=exclusive, shared=shared):
-            return (" xor " if exclusive else " | ").join(map(_operand, parts)) + _sharing(shared)
+            if exclusive:
+                return " xor ".join(map(_operand, parts)) + _sharing(shared)
+            return " | ".join(map(_operand, parts))  # what it shares means nothing
         case Then(parts=parts, names=()):
             return " then ".join(map(_operand, parts)) + " sharing all"
         case Then(parts=parts, shared=shared, names=names):
