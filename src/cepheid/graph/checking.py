@@ -85,7 +85,7 @@ def check_program(program: GraphProgram) -> None:
     for piece in program.pieces:
         _check_piece(program, piece)
     everything = frozenset[str]().union(*(bound_by(s) for s in program.stages), *map(_lets, program.pieces))
-    for loop_or_choice, shared in _sharing(program.pattern.body):
+    for loop_or_choice, shared in _sharing(program.body):
         for name in sorted(shared - everything):
             raise _unbound(name, everything, loop_or_choice.place, "shared")
 

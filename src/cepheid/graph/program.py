@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cepheid.errors import PatternMistake
-from cepheid.graph.renaming import bound_by, bound_in, with_prefix
+from cepheid.graph.renaming import bound_by, bound_in, resolved
 from cepheid.pattern.graph_pattern import (
     Block,
     Body,
@@ -65,6 +65,7 @@ class Slot:
 @dataclass(frozen=True)
 class GraphProgram:
     pattern: GraphPattern
+    body: Body  # with names that are the same throughout
     stages: tuple[Stage, ...]
     slots: tuple[Slot, ...]
     begin: tuple[Move, ...]
@@ -82,7 +83,7 @@ class GraphProgram:
 
 def flatten(pattern: GraphPattern) -> GraphProgram:
     building = _Building()
-    body = pattern.body
+    body = resolved(pattern.body)
     exclusive = isinstance(body, Choice) and body.exclusive
     if exclusive:
         assert isinstance(body, Choice)
@@ -96,6 +97,7 @@ def flatten(pattern: GraphPattern) -> GraphProgram:
     after = tuple(tuple(exits()) for exits in building.exits)
     return GraphProgram(
         pattern=pattern,
+        body=body,
         stages=tuple(building.stages),
         slots=tuple(building.slots),
         begin=begin,
@@ -150,7 +152,7 @@ class _Building:
         return len(self.stages) - 1
 
     def _then(self, body: Then, exits: Exits) -> Exits:
-        for part in reversed(_named(body)):
+        for part in reversed(body.parts):
             exits = self.add(part, exits)
         return exits
 
@@ -183,19 +185,6 @@ class _Building:
 
 def _to(slot: int) -> Exits:
     return lambda: [Move(slot)]
-
-
-def _named(body: Then) -> list[Body]:
-    """The parts, each with names of its own."""
-    if not body.names:
-        return list(body.parts)
-    seen: dict[str, int] = {}
-    found = []
-    for part, name in zip(body.parts, body.names, strict=True):
-        seen[name] = seen.get(name, 0) + 1
-        prefix = name if seen[name] == 1 else f"{name}{seen[name]}"
-        found.append(with_prefix(part, prefix, body.shared))
-    return found
 
 
 def _surely_bound(

@@ -47,6 +47,30 @@ def bound_in(body: Body) -> frozenset[str]:
     return frozenset(found)
 
 
+def resolved(body: Body) -> Body:
+    """With names that are the same throughout: the parts of each `then` have got theirs, the inner ones first."""
+    if isinstance(body, Block):
+        return body
+    if isinstance(body, Repeat):
+        return replace(body, part=resolved(body.part))
+    assert isinstance(body, (Then, Choice))
+    parts = [resolved(part) for part in body.parts]
+    if isinstance(body, Choice) or not body.names:
+        return replace(body, parts=tuple(parts))
+    prefixes = _told_apart(body.names)
+    named = (with_prefix(part, prefix, body.shared) for part, prefix in zip(parts, prefixes, strict=True))
+    return replace(body, parts=tuple(named), names=())
+
+
+def _told_apart(names: tuple[str, ...]) -> list[str]:
+    """
+    >>> _told_apart(("a", "b", "a"))
+    ['a', 'b', 'a2']
+    """
+    counted = [names[: at + 1].count(name) for at, name in enumerate(names)]
+    return [name if count == 1 else f"{name}{count}" for name, count in zip(names, counted, strict=True)]
+
+
 def with_prefix(body: Body, prefix: str, shared: frozenset[str]) -> Body:
     """Every name gets the prefix, unless it is a variable that is shared."""
 
@@ -83,7 +107,8 @@ def _block(block: Block, rename: Rename, prefix: str) -> Block:
             for part in block.parts
         ),
         unless=tuple(
-            replace(_unless(u, rename), start=stage_name(u.start), end=stage_name(u.end)) for u in block.unless
+            replace(_unless(u, rename), start=stage_name(u.start), end=stage_name(u.end))
+            for u in block.unless
         ),
         relations=tuple(
             replace(r, left=f"{prefix}.{r.left}", right=f"{prefix}.{r.right}") for r in block.relations
