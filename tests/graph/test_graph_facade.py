@@ -384,3 +384,43 @@ def test_a_snapshot_of_another_shape() -> None:
     changed = cepheid.Sifter(PAIR).snapshot().replace(b"completing_leaves", b"completing_stays")
     with pytest.raises(SnapshotMistake, match="another version"):
         cepheid.Sifter.restore(changed)
+
+
+# Logs.
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_log(kind: str, tmp_path: Path) -> None:
+    begin = datetime(2024, 5, 1, 12, tzinfo=UTC)
+    rows = [
+        {"id": "e1", "time": begin, "activity": "create", "case": 7, "by": "ann"},
+        {"id": "e2", "time": begin + timedelta(hours=1), "activity": "pay", "case": 7, "by": None},
+    ]
+    pattern = """graph pattern p {
+      stage create { .activity = "create", .case -> ?case, .time -> ?t }
+      stage pay { .activity = "pay", .case -> ?case, not .by }
+      create before pay by 1h
+    }"""
+    table = TABLES[kind](rows, tmp_path)
+    (match,) = cepheid.Graph().read_events(table, node="id").find(pattern)
+    assert match.binds == {"create": "e1", "pay": "e2", "case": 7, "t": begin}
+    assert match.intervals[0] == StageInterval("create", begin, begin)
+    (numbered,) = cepheid.Graph().read_events(table).find(pattern)
+    assert (numbered.binds["create"], numbered.binds["pay"]) == ("#1", "#2")
+    sifter = cepheid.Sifter(pattern)
+    sifter.read_events(table, node="id")
+    sifter.finish_all()
+    assert list(sifter.drain_completed()) == [match]
+
+
+def test_a_log_with_ends_and_numbers() -> None:
+    rows = [{"at": 1, "until": 5, "k": "a"}, {"at": 3, "until": None, "k": "b"}]
+    pattern = 'graph pattern p { stage s { .k = "a" } stage t { .k = "b" } s overlaps t }'
+    (match,) = cepheid.Graph().read_events(rows, time="at", end="until").find(pattern)
+    assert match.intervals == (StageInterval("s", 1, 5), StageInterval("t", 3, None))
+
+
+def test_a_log_without_its_columns() -> None:
+    for names in ({"time": "when"}, {"node": "id"}, {"end": "until"}):
+        with pytest.raises(InputMistake):
+            cepheid.Graph().read_events([{"time": 1, "k": "a"}], **names)

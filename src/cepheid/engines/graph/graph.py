@@ -8,7 +8,7 @@ from typing import Any, Self
 from cepheid.engines.graph.clock import Clock
 from cepheid.engines.graph.matches import Matches, user_match
 from cepheid.engines.graph.patterns import ready_patterns
-from cepheid.engines.graph.reading import RawEdge, edge_columns, take_edges
+from cepheid.engines.graph.reading import EventColumns, RawEdge, edge_columns, take_edges, take_events
 from cepheid.engines.graph.values import plain_value
 from cepheid.errors import InputMistake
 from cepheid.graph.batch import find_all
@@ -70,6 +70,20 @@ class Graph:
             self.add(e.source, e.label, e.target, e.start, e.end, tick=e.tick)
 
         take_edges(edges, columns, self._clock.unit, take)
+        return self
+
+    def read_events(
+        self, events: Any, *, time: str = "time", node: str | None = None, end: str | None = None
+    ) -> Self:
+        """Adds a log: each row is a node, and each of its columns that has a value is an edge of it.
+
+        The node's name is that of a column, or else the row's number. Without an end the edges are moments.
+        """
+
+        def take(e: RawEdge) -> None:
+            self.add(e.source, e.label, e.target, e.start, e.end)
+
+        take_events(events, EventColumns(time, node, end), self._clock, take)
         return self
 
     def find(self, patterns: Any) -> Matches:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from cepheid.engines.graph.clock import Clock
 from cepheid.engines.local.events import Columns, plain
 from cepheid.engines.local.reading import Row
 from cepheid.engines.local.sources import reader_of
@@ -26,6 +28,18 @@ class EdgeColumns:
     def named(self) -> tuple[str, ...]:
         optional = tuple(name for name in (self.end, self.tick) if name is not None)
         return (self.source, self.label, *self.target, self.start, *optional)
+
+
+@dataclass(frozen=True)
+class EventColumns:
+    """Of rows that are events: when each was, until when, and the node it is; without that, it is the row's number."""
+
+    time: str = "time"
+    node: str | None = None
+    end: str | None = None
+
+    def named(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.time, self.node, self.end) if name is not None)
 
 
 @dataclass(frozen=True)
@@ -52,21 +66,63 @@ def edge_columns(
 
 def take_edges(rows: Any, columns: EdgeColumns, time_unit: str, take: Take) -> None:
     """Gives each row's edge to a function; what is wrong with one is told with its place."""
-    for row in _rows(rows, columns, time_unit):
-        try:
-            if row.mistake is not None:
-                raise row.mistake
-            take(_raw(row.values, columns))
-        except InputMistake as mistake:
-            raise InputMistake(
-                f"{row.place}: {mistake.message}", code=mistake.code, hint=mistake.hint
-            ) from None
-
-
-def _rows(rows: Any, columns: EdgeColumns, time_unit: str) -> Iterator[Row]:
     shape = Columns(columns.start, columns.label, end=columns.end, time_unit=time_unit)
+    for row in _edge_rows(rows, shape):
+        with _told_where(row):
+            take(_raw(row.values, columns))
+
+
+def take_events(rows: Any, columns: EventColumns, clock: Clock, take: Take) -> None:
+    """The same for rows that are events: an edge for each column that has a value."""
+    shape = Columns(columns.time, "", end=columns.end, time_unit=clock.unit, plain_type="event")
+    for number, row in enumerate(_rows(rows, shape), 1):
+        with _told_where(row):
+            for edge in _edges_of_event(row.values, columns, f"#{number}", clock):
+                take(edge)
+
+
+def _edge_rows(rows: Any, shape: Columns) -> Iterator[Row]:
+    """The readers speak of events, and these are edges."""
+    try:
+        return _rows(rows, shape)
+    except InputMistake as mistake:
+        missing = {"no_time_column": shape.time, "no_type_column": shape.type}.get(mistake.code)
+        if missing is None:
+            raise
+        known, _, _ = str(mistake.hint).partition("; name it")
+        hint = f"{known}; name the ones that are meant: start=, label=, ...; or read a log: read_events(..., time=)"
+        raise InputMistake(f"there is no column `{missing}`", code="no_column", hint=hint) from None
+
+
+def _rows(rows: Any, shape: Columns) -> Iterator[Row]:
     _, reader, progress = reader_of(rows, shape)
     return reader.rows(progress)
+
+
+@contextmanager
+def _told_where(row: Row) -> Iterator[None]:
+    try:
+        if row.mistake is not None:
+            raise row.mistake
+        yield
+    except InputMistake as mistake:
+        raise InputMistake(f"{row.place}: {mistake.message}", code=mistake.code, hint=mistake.hint) from None
+
+
+def _edges_of_event(
+    values: Mapping[str, Any], columns: EventColumns, number: str, clock: Clock
+) -> Iterator[RawEdge]:
+    """Without an end an event is a moment."""
+    for name in columns.named():
+        if name not in values:
+            raise _no_column(name, values)
+    start = clock.time(clock.microseconds(values[columns.time]))
+    end = start if columns.end is None else plain(values[columns.end])
+    node = number if columns.node is None else values[columns.node]
+    for name, value in values.items():
+        if name in (columns.node, columns.end) or plain(value) is None:
+            continue
+        yield RawEdge(node, str(name), start if name == columns.time else value, start, end, 0)
 
 
 def _raw(values: Mapping[str, Any], columns: EdgeColumns) -> RawEdge:

@@ -11,7 +11,7 @@ from cepheid.engines.graph.clock import Clock, Time
 from cepheid.engines.graph.graph import find_edge, made_edge
 from cepheid.engines.graph.matches import Match, Matches, user_match
 from cepheid.engines.graph.patterns import ready_patterns
-from cepheid.engines.graph.reading import RawEdge, edge_columns, take_edges
+from cepheid.engines.graph.reading import EventColumns, RawEdge, edge_columns, take_edges, take_events
 from cepheid.engines.graph.values import plain_value
 from cepheid.errors import InputMistake, PatternMistake, SnapshotMistake, nearest
 from cepheid.graph import sifter as core
@@ -102,6 +102,18 @@ class Sifter:
             told.extend(self.add(e.source, e.label, e.target, e.start, e.end))
 
         take_edges(edges, edge_columns(source, label, target, start, end, None), self._clock.unit, take)
+        return told
+
+    def read_events(
+        self, events: Any, *, time: str = "time", node: str | None = None, end: str | None = None
+    ) -> list[Happening]:
+        """Adds the rows of a log one by one, as `Graph.read_events` does; it must be in the order of time."""
+        told: list[Happening] = []
+
+        def take(e: RawEdge) -> None:
+            told.extend(self.add(e.source, e.label, e.target, e.start, e.end))
+
+        take_events(events, EventColumns(time, node, end), self._clock, take)
         return told
 
     def _in_order(self, time: int, what: str) -> None:
