@@ -68,7 +68,12 @@ def _name(name: str) -> str:
 
 
 def _variable(name: str) -> str:
-    return f"?{name if _PLAIN.match(name) else f'`{name}`'}"  # after the mark no word is a keyword
+    return f"?{_marked(name)}"
+
+
+def _marked(name: str) -> str:
+    """After a question mark or a dot no word is a keyword."""
+    return name if _PLAIN.match(name) else f"`{name}`"
 
 
 def _expr(expr: Expr, outer: int = 0) -> str:
@@ -141,7 +146,7 @@ def _clause(clause: Clause, anchor: str) -> str:
     source = "" if clause.source == anchor else _variable(clause.source)
     test = "" if clause.test is None else _test(clause.test)
     bind = "" if clause.bind is None else f" -> {_variable(clause.bind)}"
-    return f"{negated}{source}.{name_text(clause.label)}{test}{bind}"
+    return f"{negated}{source}.{_marked(clause.label)}{test}{bind}"
 
 
 def _test(test: Expr) -> str:
