@@ -101,7 +101,9 @@ def blocks(draw: Any, prefix: str, known: list[str], most: int = 3) -> Block:
 
 @st.composite
 def guards(draw: Any, names: list[str], known: list[str]) -> Unless:
-    own = Clause("bad", draw(st.sampled_from(LABELS)), draw(st.sampled_from((None, *VARIABLES))), draw(tests([])))
+    own = Clause(
+        "bad", draw(st.sampled_from(LABELS)), draw(st.sampled_from((None, *VARIABLES))), draw(tests([]))
+    )
     more = draw(st.lists(clauses("bad", ["x", "bad"]), max_size=1))
     window = draw(st.sampled_from(list(Window)))
     start = draw(st.sampled_from(names)) if window in (Window.BETWEEN, Window.AFTER) else None
@@ -121,7 +123,9 @@ def relations(draw: Any, names: list[str]) -> Relation:
 
 @st.composite
 def bodies(draw: Any) -> Body:
-    kind = draw(st.sampled_from(["block"] * 4 + ["then", "choice", "exclusive", "repeat", "repeat_then", "inner"]))
+    kind = draw(
+        st.sampled_from(["block"] * 4 + ["then", "choice", "exclusive", "repeat", "repeat_then", "inner"])
+    )
     one = draw(blocks("s", [], 3 if kind == "block" else 2))
     if kind == "block":
         return one

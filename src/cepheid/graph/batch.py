@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from cepheid.graph.clauses import key_of
-from cepheid.graph.edges import Edges
+from cepheid.graph.edges import Edges, key_of
 from cepheid.graph.finding import find, stands
 from cepheid.graph.intervals import Interval, decided_at, related
 from cepheid.graph.program import DONE
@@ -18,7 +17,9 @@ from cepheid.graph.threads import Hold, ReadyPattern, Thread
 class GraphMatch:
     pattern: str
     binds: dict[str, Any]
-    intervals: tuple[tuple[str, Interval], ...]  # of the stages, by name, in the order of their times; all rounds
+    intervals: tuple[
+        tuple[str, Interval], ...
+    ]  # of the stages, by name, in the order of their times; all rounds
     first: int  # the time of the first stage
     last: int  # of the last
     decided: int  # when it was certain: later, if it was waited for an interval to end
@@ -97,7 +98,9 @@ def matched(pattern: ReadyPattern, thread: Thread, edges: Edges) -> GraphMatch |
             return None
         known = decided_at(relation, one, other)
         decided = max(decided, known)
-        tick = max(tick, *(edges[n].end_tick for n in (*left.edges, *right.edges) if edges[n].end == known), 0)
+        tick = max(
+            tick, *(edges[n].end_tick for n in (*left.edges, *right.edges) if edges[n].end == known), 0
+        )
     deadline = pattern.pattern.deadline
     if deadline is not None and tick - thread.created > deadline:
         return None

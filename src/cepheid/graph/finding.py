@@ -69,10 +69,8 @@ def find(stage: ReadyStage, edges: Edges, binds: Binds, after: int | None = None
             yield from completed(stage, own, edges, binds)
 
 
-def own_edges(
-    stage: ReadyStage, edges: Edges, binds: Binds, number: int | None = None
-) -> Iterator[Found]:
-    """Ways to find the edges of its own node, which is all that can be said of it alone; with a certain edge in them."""
+def own_edges(stage: ReadyStage, edges: Edges, binds: Binds, number: int | None = None) -> Iterator[Found]:
+    """Ways to find the edges of its own node, which is all that can be said of it alone; with a certain one in them."""
     if number is None:
         for bound, own in _assigned(stage.own, edges, binds, {}):
             yield _own(stage, edges, bound, own)

@@ -83,7 +83,8 @@ class Guard:
     def completed(self, own: Found, thread: Thread, edges: Edges) -> Found | None:
         """What must not be, of which the edges of its own node were found, with the variables of a thread."""
         return next(
-            (f for f in completed(self.stage, own, edges, self._known(thread)) if self._stands(f, edges)), None
+            (f for f in completed(self.stage, own, edges, self._known(thread)) if self._stands(f, edges)),
+            None,
         )
 
     def _known(self, thread: Thread) -> dict[str, Any]:
@@ -100,7 +101,9 @@ def _made_of(found: Found, end: int, last: set[int], edges: Edges) -> bool:
 def guards_of(program: GraphProgram, number: int) -> list[Guard]:
     piece = program.pieces[number]
     slots = program.slots[piece.first : piece.last + 1]
-    bound = program.bound[piece.first].union(*(bound_by(program.stages[s]) for slot in slots for s in slot.stages))
+    bound = program.bound[piece.first].union(
+        *(bound_by(program.stages[s]) for slot in slots for s in slot.stages)
+    )
     bound |= computed_by(piece.block, bound)
     return [_guard(program, number, unless, bound) for unless in piece.block.unless]
 
@@ -111,10 +114,10 @@ def _guard(program: GraphProgram, number: int, unless: Unless, bound: frozenset[
     starts = {
         Window.GLOBAL: (),
         Window.WHOLE: first,
-        Window.AFTER: () if unless.start is None else (program.number(unless.start),),
-        Window.BETWEEN: () if unless.start is None else (program.number(unless.start),),
+        Window.AFTER: () if unless.start is None else (program.number(unless.start, number),),
+        Window.BETWEEN: () if unless.start is None else (program.number(unless.start, number),),
     }[unless.window]
     between = unless.window is Window.BETWEEN and unless.end is not None
-    ends = (program.number(str(unless.end)),) if between else last
+    ends = (program.number(str(unless.end), number),) if between else last
     stage = ready_stage(unless.anchor, unless.clauses)
     return Guard(unless, stage, starts, ends, variables_of((*stage.positive, *stage.absent)) & bound)

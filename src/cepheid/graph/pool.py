@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cepheid.graph.batch import shared_values
-from cepheid.graph.clauses import Binds, key_of
+from cepheid.graph.clauses import Binds
+from cepheid.graph.edges import key_of
 from cepheid.graph.program import DONE
 from cepheid.graph.threads import ReadyPattern, Thread
-from cepheid.graph.watching import Watching
+from cepheid.graph.watching import NOTHING, Watching
 
 Key = tuple[Any, ...]
 
@@ -24,7 +25,7 @@ class Live:
     pattern: int
     thread: Thread
     ancestors: tuple[int, ...] = ()  # the threads it came of, the first first
-    watching: Watching = Watching()
+    watching: Watching = NOTHING
     met: bool = False  # a match came of it
     stage: str = ""  # that it found last
     alternative: int = 0  # of an exclusive choice

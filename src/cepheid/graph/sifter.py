@@ -20,7 +20,7 @@ from cepheid.graph.pool import Live, Pool
 from cepheid.graph.program import DONE
 from cepheid.graph.threads import ReadyPattern, Thread
 from cepheid.graph.watch_list import WatchList
-from cepheid.graph.watching import Watching, watching_after
+from cepheid.graph.watching import NOTHING, Watching, watching_after
 
 
 class Sifter:
@@ -39,7 +39,9 @@ class Sifter:
         self._found: list[tuple[int, int, Found]] = []  # in this time: patterns, stages
         self._forbidden: list[tuple[int, int, int, Found]] = []  # patterns, pieces, guards
         self._told: set[Any] = set()  # matches of this time
-        self._owing: dict[int, None] = {}  # threads at their end whose relations may be decided when it is over
+        self._owing: dict[
+            int, None
+        ] = {}  # threads at their end whose relations may be decided when it is over
         self._chosen: defaultdict[tuple[int, Any], list[tuple[int, GraphMatch]]] = defaultdict(list)
         self._new_choices: list[tuple[int, int, GraphMatch]] = []  # patterns, alternatives
         self._ends: list[tuple[int, int]] = []  # by time: edges whose end is known before
@@ -164,7 +166,7 @@ class Sifter:
         rules = ready.block_done(thread)
         if rules is not None:  # another block, or another round
             rules = ready.rules[ready.program.slots[moved.slot].piece]
-            again = watching_after(Watching(), rules, moved, self.edges, self._time)
+            again = watching_after(NOTHING, rules, moved, self.edges, self._time)
             if again is None:
                 return
             watching = again
@@ -202,7 +204,7 @@ class Sifter:
             yield from self._complete(live, thread, alternative)
         elif decided is None and not self.pool.known(live.pattern, thread):
             stage = ready.program.stages[number].name
-            new = self.pool.born(live, thread, stage, Watching(), alternative)
+            new = self.pool.born(live, thread, stage, NOTHING, alternative)
             if ready.pattern.deadline is not None:
                 heappush(self._deadlines, (thread.created + ready.pattern.deadline, new.id))
             self._owing[new.id] = None
@@ -344,7 +346,8 @@ class Sifter:
             if number in self.pool.live:
                 expired += self._expired(number)
         self._noted(expired)
-        delta = TickDelta(self.tick, *(tuple(self._delta[k]) for k in _KINDS), active=self.active)
+        changed = {kind: tuple(self._delta[kind]) for kind in _KINDS}
+        delta = TickDelta(self.tick, **changed, active=self.active)
         self._delta.clear()
         return delta, [*told, *expired]
 

@@ -125,7 +125,9 @@ class ReadyPattern:
         if thread.floor is None and not thread.done:
             first, latest, created = found.time, found.time, tick
         else:
-            opening = thread.floor is None  # the order in which the stages of the first slot are found does not matter
+            opening = (
+                thread.floor is None
+            )  # the order in which the stages of the first slot are found does not matter
             first = min(thread.first, found.time) if opening else thread.first
             created = min(thread.created, tick) if opening else thread.created
             latest, tick = max(thread.latest, found.time), max(thread.tick, tick)
@@ -133,7 +135,14 @@ class ReadyPattern:
         if within is not None and latest - first > within:
             return None
         return replace(
-            thread, binds=binds, holds=holds, done=done, first=first, latest=latest, created=created, tick=tick
+            thread,
+            binds=binds,
+            holds=holds,
+            done=done,
+            first=first,
+            latest=latest,
+            created=created,
+            tick=tick,
         )
 
     def _taken(self, thread: Thread, found: Found) -> bool:
@@ -199,7 +208,10 @@ class PieceRules:
         tests = [(variables_in(e), compile_test([e])) for e in piece.block.where]
         self.tests: list[tuple[frozenset[str], Test]] = [(n, t) for n, t in tests if t is not None]
         self.guards: list[Guard] = guards_of(program, number)
-        self.relations = [(r, program.number(r.left), program.number(r.right)) for r in piece.block.relations]
+        self.relations = [
+            (r, program.number(r.left, number), program.number(r.right, number))
+            for r in piece.block.relations
+        ]
 
     def owed(self, thread: Thread) -> Iterator[Owed]:
         for relation, left, right in self.relations:

@@ -19,7 +19,12 @@ class Watching:
         return next((time for number, time in self.broken if number == guard), None)
 
 
-def watching_after(before: Watching, rules: PieceRules, thread: Thread, edges: Edges, now: int) -> Watching | None:
+NOTHING = Watching()
+
+
+def watching_after(
+    before: Watching, rules: PieceRules, thread: Thread, edges: Edges, now: int
+) -> Watching | None:
     """The same for a thread that has come further; None if a window is broken for good."""
     watched, settled, broken = set(before.watched), set(before.settled), dict(before.broken)
     for number, guard in enumerate(rules.guards):
