@@ -4,6 +4,7 @@
 |---|---|
 | `python` | run as a doctest; every block of a document shares one namespace |
 | `cep` | compiled: a program, or bare patterns, one a line; `# error: CODE` (or `--`) says how one is refused |
+| `graph` | the same of graph patterns: each block is read by itself |
 | `console` | its `$` lines are run in the document's own folder and their output is compared |
 | `matches` | a query, then lines `events => matches`, on every engine of the golden scenarios |
 
@@ -47,6 +48,7 @@ def examples(path: Path) -> Iterable[Example]:
         PythonCodeBlockParser(doctest_optionflags=OUTPUT),
         files,
         CodeBlockParser("cep", compile_block),
+        CodeBlockParser("graph", read_graph_patterns),
         CodeBlockParser("console", run_commands),
         CodeBlockParser("matches", find_matches),
     ]
@@ -80,7 +82,11 @@ def compile_block(example: Example) -> str | None:
     return "\n".join(p for p in problems if p) or None
 
 
-def _compile(query: str) -> str | None:
+def read_graph_patterns(example: Example) -> str | None:
+    return _compile(str(example.parsed), cepheid.graph_patterns)
+
+
+def _compile(query: str, compile: Callable[[str], object] = compile) -> str | None:
     refused = re.search(r"(?:#|--) error: (\w+)", query)
     wanted, got = refused[1] if refused else "no error", "no error"
     try:

@@ -202,6 +202,7 @@ _READERS: dict[str, Callable[[_Children, Source, Any], Expr]] = {
     "false": lambda c, s, t: _literal(False, s, t),
     "null": lambda c, s, t: _literal(None, s, t),
     "path": _path,
+    "variable": lambda c, s, t: Field(None, (str(c[0]).replace("`", ""),), place=s.place(t)),
     "element": _element,
     "call": _call,
     "case": _case,

@@ -15,11 +15,11 @@ from cepheid.lang.mistakes import Explain
 def load_grammar(package: str, name: str, starts: list[str]) -> Lark:
     """A parser for a grammar file and the text all of them share.
 
-    The shared text is put after it, not imported: imported rules and terminals would get other names, and
+    The shared text is put before it, not imported: imported rules and terminals would get other names, and
     trees and mistakes go by names.
     """
     return Lark(
-        _text(package, name) + _text("cepheid.lang", "common.lark"),
+        _text("cepheid.lang", "common.lark") + _text(package, name),
         parser="lalr",
         start=starts,
         propagate_positions=True,

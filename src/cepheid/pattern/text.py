@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from datetime import timedelta
 from math import inf
 from typing import Any
@@ -93,6 +94,13 @@ def name_text(name: str) -> str:
     return name if _PLAIN.match(name) and name.lower() not in _RESERVED else f"`{name}`"
 
 
+@dataclass(frozen=True)
+class Verbatim(Expr):
+    """Text that stands as it is: what another language has in the place of a field."""
+
+    text: str
+
+
 def column_name(expr: Expr) -> str:
     """The output column an expression gets when nobody named it."""
     if isinstance(expr, Field):
@@ -118,6 +126,8 @@ def _expr(expr: Expr) -> tuple[str, int]:
             return _literal(value)
         case Field(alias=alias, path=path):
             return ".".join(name_text(n) for n in ((alias,) if alias else ()) + path), _ATOM
+        case Verbatim(text=text):
+            return text, _ATOM
         case Key(name=name):
             return ".".join(name_text(n) for n in name.split(".")), _ATOM
         case Element(alias=alias, index=index, path=path, from_end=from_end):

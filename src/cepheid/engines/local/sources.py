@@ -110,11 +110,11 @@ def open_source(
 ) -> Source:
     """A source over anything events may come in: a frame, dicts, a path, `-`, an open file."""
     columns = columns or Columns()
-    kind, reader, progress = _reader_of(events, columns)
+    kind, reader, progress = reader_of(events, columns)
     return Source(kind, reader, columns, BadRows(policy_of(bad_rows), on_bad), progress, batch_size)
 
 
-def _reader_of(events: Any, columns: Columns) -> tuple[Kind, Reader, Progress]:
+def reader_of(events: Any, columns: Columns) -> tuple[Kind, Reader, Progress]:
     if isinstance(events, (str, PathLike)):
         return path_reader([str(events)], columns)
     if isinstance(events, (list, tuple)) and events and all(isinstance(e, (str, PathLike)) for e in events):

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -28,9 +28,22 @@ def write_table(table: pa.Table, out: str | Path | IO[str] | None = None, format
         raise InputMistake(
             f"{format!r} is not an output format", code="bad_option", hint=f"use one of {known}"
         )
+    with _writing(out, binary=format == "parquet") as file:
+        FORMATS[format](table, file)
+
+
+def write_rows(rows: Iterable[dict[str, Any]], out: str | Path | IO[str] | None = None) -> None:
+    """Rows of any shape as JSON lines, to where a table goes."""
+    with _writing(out, binary=False) as file:
+        for row in rows:
+            file.write(json_line(row) + "\n")
+
+
+@contextmanager
+def _writing(out: str | Path | IO[str] | None, binary: bool) -> Iterator[Any]:
     try:
-        with _opened(out, binary=format == "parquet") as file:
-            FORMATS[format](table, file)
+        with _opened(out, binary) as file:
+            yield file
     except (OSError, pa.ArrowException) as failure:
         # A reader that has seen enough (`| head`) is not a failure to write.
         if isinstance(failure, BrokenPipeError):

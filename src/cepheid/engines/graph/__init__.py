@@ -1,0 +1,1 @@
+"""Temporal graphs for Python programs: a whole graph, and a sifter for edges that come one by one."""
