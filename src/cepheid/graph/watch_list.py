@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cepheid.graph.edges import Edge, key_of
+from cepheid.graph.edges import Edge, Edges, key_of
 from cepheid.graph.finding import ReadyStage
 from cepheid.graph.threads import ReadyPattern
 
@@ -15,25 +15,43 @@ GuardOf = tuple[int, int, int]  # pattern, piece, guard
 
 
 class _Places:
-    """Of anything that has the clauses of a stage. Each is told once, in the order they were put in."""
+    """Of anything that has the clauses of a stage. Each is told once, in the order they were put in.
+
+    Where a clause asks for one value, that value is what is looked up: of an edge that says something else of its node,
+    by the edges of that label which the node has already. So it does not matter how many others ask for other values.
+    """
 
     def __init__(self) -> None:
-        self.any: defaultdict[str, dict[Any, None]] = defaultdict(dict)
-        self.one: defaultdict[tuple[str, Any], dict[Any, None]] = defaultdict(dict)
+        self.free: defaultdict[str, dict[Any, None]] = defaultdict(
+            dict
+        )  # by label: no clause asks for one value
+        self.told: defaultdict[tuple[str, Any], dict[Any, frozenset[str]]] = defaultdict(
+            dict
+        )  # with all its labels
+        self.labels: defaultdict[str, dict[str, None]] = defaultdict(
+            dict
+        )  # that are looked up for an edge's label
 
     def put(self, stage: ReadyStage, place: Any) -> None:
-        for clause in stage.own:
-            if clause.constant is None:
-                self.any[clause.label][place] = None
-            else:
-                self.one[clause.label, key_of(clause.constant)][place] = None
+        labels = frozenset(clause.label for clause in stage.own)
+        asked = next((clause for clause in stage.own if clause.constant is not None), None)
+        if asked is None:
+            for label in labels:
+                self.free[label][place] = None
+            return
+        self.told[asked.label, key_of(asked.constant)][place] = labels
+        for label in labels:
+            self.labels[label][asked.label] = None
 
-    def of(self, edge: Edge) -> list[Any]:
-        one = self.one.get((edge.label, key_of(edge.target)))
-        some = self.any.get(edge.label)
-        if one is None or some is None:
-            return list(one or some or ())
-        return list({**one, **some})
+    def of(self, edge: Edge, edges: Edges) -> list[Any]:
+        """An edge that is in the graph already."""
+        found = dict(self.free.get(edge.label, ()))
+        for label in self.labels.get(edge.label, ()):
+            for number in edges.leaving(edge.source, label):
+                for place, labels in self.told.get((label, key_of(edges[number].target)), {}).items():
+                    if edge.label in labels:
+                        found[place] = None
+        return list(found)
 
 
 class WatchList:
@@ -45,11 +63,11 @@ class WatchList:
             for place, guard in _guards(number, pattern):
                 self._guards.put(guard, place)
 
-    def stages(self, edge: Edge) -> list[StageOf]:
-        return self._stages.of(edge)
+    def stages(self, edge: Edge, edges: Edges) -> list[StageOf]:
+        return self._stages.of(edge, edges)
 
-    def guards(self, edge: Edge) -> list[GuardOf]:
-        return self._guards.of(edge)
+    def guards(self, edge: Edge, edges: Edges) -> list[GuardOf]:
+        return self._guards.of(edge, edges)
 
 
 def _guards(number: int, pattern: ReadyPattern) -> Iterator[tuple[GuardOf, ReadyStage]]:
