@@ -79,7 +79,6 @@ def _texts(here: int, elsewhere: int) -> str:
         one, two = f"k{i % KINDS}{mark}", f"k{(i + i // KINDS + 1) % KINDS}{mark}"
         texts.append(
             f'''graph pattern p{i} {{
-                within 200s
                 stage come {{ .kind = "come{mark}", .who -> ?guest }}
                 stage first {{ .kind = "{one}", .who -> ?host, .whom -> ?guest }}
                 stage second {{ .kind = "{two}", .who -> ?host, .whom -> ?guest }}
