@@ -48,7 +48,7 @@ def cut_and_shuffled(bundle: Bundle) -> list[list[Event]]:
     """Every event up to five seconds late, and then cut anywhere."""
     chance = random.Random(len(bundle.placed))
     arriving = sorted(bundle.events(), key=lambda e: e.time + chance.uniform(0, 5 * SECOND))
-    cuts = sorted({0, len(arriving), *(chance.randrange(len(arriving)) for _ in range(5))})
+    cuts = sorted({0, len(arriving), *(chance.randrange(len(arriving)) for _ in range(3))})
     return [arriving[a:b] for a, b in pairwise(cuts)]
 
 
