@@ -130,8 +130,21 @@ def test_an_aggregate_of_a_user(spark: SparkSession) -> None:
     assert [row.a for row in every.collect()] == [92.0] * 5
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c.error is not None][::5], ids=lambda c: c.name)
-def test_error(spark: SparkSession, case: Case) -> None:
+MISTAKES = [c for c in CASES if c.error is not None]
+
+
+@pytest.mark.parametrize("case", MISTAKES[::5], ids=lambda c: c.name)
+def test_some_errors(spark: SparkSession, case: Case) -> None:
+    check_error(spark, case)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("case", MISTAKES, ids=lambda c: c.name)
+def test_all_errors(spark: SparkSession, case: Case) -> None:
+    check_error(spark, case)
+
+
+def check_error(spark: SparkSession, case: Case) -> None:
     put(spark, case.tables)
     with pytest.raises(Exception) as caught:  # a worker's error comes as one of Spark's
         sql(case.query, spark=spark).collect()
