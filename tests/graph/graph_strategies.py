@@ -31,7 +31,7 @@ from cepheid.pattern.graph_pattern import (
 
 LABELS = ("k", "a")
 NODES = ("m", "n")
-VALUES = (1, 2, "m", "n")
+VALUES = (1, "m", "n")
 VARIABLES = ("x", "y")
 
 
@@ -47,7 +47,7 @@ class Happens:
 
 @st.composite
 def tests(draw: Any, known: list[str]) -> Any:
-    kind = draw(st.sampled_from(["none", "eq", "eq", "cmp", "in", "var"]))
+    kind = draw(st.sampled_from(["none"] * 6 + ["eq", "cmp", "in", "var"]))
     if kind == "eq":
         return Binary("==", VALUE, Literal(draw(st.sampled_from((1, 2, "m")))))
     if kind == "cmp":
@@ -64,7 +64,7 @@ def clauses(draw: Any, anchor: str, known: list[str], others: bool = True) -> Cl
     source = anchor
     if others and known and draw(st.integers(0, 4)) == 0:
         source = draw(st.sampled_from(known))
-    bind = draw(st.sampled_from((None, None, *VARIABLES)))
+    bind = draw(st.sampled_from((None, None, None, *VARIABLES)))
     negated = draw(st.integers(0, 7)) == 0
     return Clause(source, draw(st.sampled_from(LABELS)), bind, draw(tests(known)), negated)
 
@@ -75,10 +75,10 @@ def stages(draw: Any, name: str, known: list[str]) -> Stage:
     own = Clause(
         anchor,
         draw(st.sampled_from(LABELS)),
-        draw(st.sampled_from((None, *VARIABLES))),
+        draw(st.sampled_from((None, None, *VARIABLES))),
         draw(tests([])),
     )
-    more = draw(st.lists(clauses(anchor, [*known, anchor]), max_size=2))
+    more = draw(st.lists(clauses(anchor, [*known, anchor]), max_size=draw(st.sampled_from((0, 0, 1, 2)))))
     return Stage(name, anchor, (own, *more))
 
 
@@ -92,10 +92,12 @@ def blocks(draw: Any, prefix: str, known: list[str], most: int = 3) -> Block:
         parts = [*made[:at], Concurrent((made[at], made[at + 1])), *made[at + 2 :]]
     return Block(
         tuple(parts),
-        tuple(draw(st.lists(guards([s.name for s in made], known), max_size=2))),
-        tuple(draw(st.lists(relations([s.name for s in made]), max_size=1))) if count > 1 else (),
-        draw(st.sampled_from(((), (), (Let("z", variable("x")),)))),
-        draw(st.sampled_from(((), (), (IsNull(variable("x"), True),)))),
+        tuple(
+            draw(st.lists(guards([s.name for s in made], known), max_size=draw(st.sampled_from((0, 1, 2)))))
+        ),
+        draw(st.sampled_from(((), (), (draw(relations([s.name for s in made])),)))) if count > 1 else (),
+        draw(st.sampled_from(((), (), (), (Let("z", variable("x")),)))),
+        draw(st.sampled_from(((), (), (), (IsNull(variable("x"), True),)))),
     )
 
 
@@ -148,8 +150,8 @@ def patterns(draw: Any) -> GraphPattern:
     pattern = GraphPattern(
         "p",
         draw(bodies()),
-        deadline=draw(st.sampled_from((None, None, 0, 1))),
-        within=draw(st.sampled_from((None, None, None, 1, 2))),
+        deadline=draw(st.sampled_from((None, None, None, None, 0, 1, 2))),
+        within=draw(st.sampled_from((None, None, None, None, 1, 2))),
     )
     try:
         ReadyPattern(pattern)
@@ -168,6 +170,7 @@ def histories(draw: Any, most: int = 7) -> list[list[Happens]]:
             st.tuples(
                 st.sampled_from(NODES), st.sampled_from(LABELS), st.sampled_from(VALUES), st.integers(1, 4)
             ),
+            min_size=3,
             max_size=most,
             unique_by=lambda e: (e[0], e[1], repr(e[2]), e[3]),
         )

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 
 from cepheid.graph.batch import GraphMatch, find_in
@@ -49,16 +50,34 @@ def by_definition(pattern: GraphPattern, edges: Edges) -> list[str]:
     return sorted(repr(m) for m in all_matches(pattern, given_edges))
 
 
-def check(pattern: GraphPattern, ticks: Any) -> None:
+def check(pattern: GraphPattern, ticks: Any) -> int:
+    """How many matches there are."""
     found, edges = sifted(pattern, ticks)
     expected = by_definition(pattern, edges)
     batch = sorted(shape(m) for m in find_in(ReadyPattern(pattern), edges))
     note(f"edges: {edges.all}")
     assert batch == expected
     assert sorted(shape(m) for m in found) == expected
+    return len(expected)
 
 
-@given(patterns(), histories())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-def test_all_agree(pattern: GraphPattern, ticks: list[list[Happens]]) -> None:
-    check(pattern, ticks)
+def agree(examples: int) -> None:
+    """All of them, and that enough of them match: that nothing is found nowhere shows little."""
+    matched: list[bool] = []
+
+    @given(patterns(), histories())
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    def one(pattern: GraphPattern, ticks: list[list[Happens]]) -> None:
+        matched.append(check(pattern, ticks) > 0)
+
+    one()
+    assert sum(matched) > len(matched) / 10
+
+
+def test_all_agree() -> None:
+    agree(300)
+
+
+@pytest.mark.soak
+def test_many_more_agree() -> None:
+    agree(5_000)
