@@ -43,6 +43,8 @@ class Sifter:
             int, None
         ] = {}  # threads at their end whose relations may be decided when it is over
         self._chosen: defaultdict[tuple[int, Any], list[tuple[int, GraphMatch]]] = defaultdict(list)
+        self._choices = 0  # how many matches are in there
+        self._most_choices = 64  # before it is looked which of them still matter
         self._new_choices: list[tuple[int, int, GraphMatch]] = []  # patterns, alternatives
         self._ends: list[tuple[int, int]] = []  # by time: edges whose end is known before
         self._too_late: list[tuple[int, int]] = []  # by time: threads whose pattern has a `within`
@@ -220,6 +222,7 @@ class Sifter:
             if _ended_by(self._chosen[choice], alternative, match.first, match.decided):
                 return
             self._chosen[choice].append((alternative, match))
+            self._choices += 1
             self._new_choices.append((live.pattern, alternative, match))
         self._told.add(match.identity())
         self.done.append(match)
@@ -320,6 +323,22 @@ class Sifter:
                 if live.alternative != alternative and live.thread.first < match.decided:
                     self.pool.remove(live.id)
                     yield Excluded(self.patterns[pattern].name, live.id, live.thread.binds, match)
+        self._forget_choices()
+
+    def _forget_choices(self) -> None:
+        """Those that were made before every thread began: none can lose to them any more."""
+        if self._choices < self._most_choices:
+            return
+        oldest: dict[int, int] = {}
+        for live in self.pool.live.values():
+            oldest[live.pattern] = min(oldest.get(live.pattern, live.thread.first), live.thread.first)
+        for choice, made in list(self._chosen.items()):
+            first = oldest.get(choice[0], self._time)
+            self._chosen[choice] = [one for one in made if one[1].decided > first]
+            if not self._chosen[choice]:
+                del self._chosen[choice]
+        self._choices = sum(len(made) for made in self._chosen.values())
+        self._most_choices = max(64, 2 * self._choices)
 
     def _expired_by_time(self, time: int) -> Iterator[Happening]:
         while self._too_late and self._too_late[0][0] < time:
