@@ -7,7 +7,7 @@ import pytest
 from cepheid.errors import SyntaxMistake
 from cepheid.sql_lang.scan import STANDARD
 from cepheid.sql_lang.source import Span
-from cepheid.sql_lang.statement import FoundClause, find_clauses, replace_spans, rewrite_clauses
+from cepheid.sql_lang.statement import FoundClause, find_clauses, replace_spans
 from cepheid.sql_lang.table_factor import Alias
 
 MR = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)"
@@ -153,12 +153,6 @@ WHERE EXISTS (SELECT 1 FROM w1 {MR})"""
         assert not any(
             later.span != clause.span and clause.span.holds(later.span) for later in found[i + 1 :]
         )
-
-
-def test_rewriting_from_the_inside() -> None:
-    text = f"SELECT *\tFROM (SELECT * FROM a {MR} AS x /* é */ ) AS q\r\n {MR} o JOIN b {MR}; -- end"
-    written = rewrite_clauses(text, find_clauses(text), lambda c, table: f"<{table}{_alias(c.alias)}>")
-    assert written == "SELECT *\tFROM <(SELECT * FROM <aX> /* é */ )O> JOIN <b>; -- end"
 
 
 def test_replacing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cepheid.errors import SyntaxMistake
@@ -53,26 +53,6 @@ def replace_spans(text: str, replacements: Iterable[tuple[Span, str]]) -> str:
         parts += [text[at : span.start], new]
         at = span.end
     return "".join([*parts, text[at:]])
-
-
-def rewrite_clauses(
-    text: str, clauses: Iterable[FoundClause], write: Callable[[FoundClause, str], str]
-) -> str:
-    """The text with what `write` gives for each clause.
-
-    It gets the clause and the text of its table, in which inner clauses are replaced already.
-    """
-    done: list[tuple[Span, str]] = []
-    for clause in sorted(clauses, key=lambda c: c.span.end):
-        inner = [r for r in done if clause.span.holds(r[0])]
-        table = clause.table.span
-        moved = [
-            (Span(s.start - table.start, s.end - table.start), new) for s, new in inner if table.holds(s)
-        ]
-        written = write(clause, replace_spans(text[table.start : table.end], moved))
-        done = [r for r in done if r not in inner]
-        done.append((clause.span, written))
-    return replace_spans(text, done)
 
 
 def _may_be_clause(source: SqlSource, i: int) -> bool:
