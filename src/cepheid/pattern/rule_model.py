@@ -100,7 +100,7 @@ class EventCondition(Condition):
 
 @dataclass(frozen=True)
 class ChangeCondition(Condition):
-    """`?act: event change ?e: T(before) to (after)`: a fact passed the tests of `before`, was changed, and passes `after`.
+    """`?act: event change ?e: T(before) to (after)`: a fact passed `before`, was changed, and passes `after`.
 
     What happened is an event: it has the fact's new fields, and the old ones as `?act.old.f`. In `after`, `?this` is
     the event. `fact` names the fact, as it was right after the change; it need not stay so.
