@@ -24,11 +24,10 @@ from pyspark.sql import functions as F
 
 import cepheid
 from cepheid.engines.options import make_options
-from cepheid.engines.spark.packing import BUCKET, SPARK_SCHEMA, packing
 from cepheid.engines.spark.prepare import prepared, split
 from cepheid.engines.spark.run import plan_job
 from cepheid.engines.spark.setup import start_session
-from cepheid.engines.spark.stream import bucket_column
+from cepheid.engines.spark.stream import packed_by
 from cepheid.engines.spark.units import units_of
 
 FOLDER = Path("build/bench")
@@ -114,8 +113,7 @@ def _floor(query: str, df: Any) -> Any:
     job = plan_job(query, df, make_options(disorder="0s"))
     (unit,) = units_of(job.program)
     work = split(unit, job.given)
-    rows = prepared(job.df, work).withColumn(BUCKET, bucket_column(work.layout, job.buckets))
-    packed = rows.mapInArrow(packing(job.buckets, None), SPARK_SCHEMA).groupBy("bucket")
+    packed = packed_by(prepared(job.df, work), work.layout.key_names(), job.buckets).groupBy("bucket")
     return packed.transformWithState(Nothing(), "body binary", outputMode="Append", timeMode="EventTime")
 
 
@@ -177,7 +175,7 @@ def _busy_seconds(spark: Any, idle: int) -> float:
     found = spark.read.schema(table.schema).parquet(f"{folder}/out").count()
     assert found == 15 * 10_000, found  # the n-th Close meets n open runs of its key
     shutil.rmtree(folder)
-    return sorted(durations)[len(durations) // 2]
+    return float(sorted(durations)[len(durations) // 2])
 
 
 def _idle_batches(spark: Any, idle: int, folder: Path) -> None:

@@ -44,10 +44,10 @@ def make_files(rows: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
     lines = folder / "events.jsonl"
     lines.write_text("".join(json.dumps(row) + "\n" for row in rows))
     files = {"JSON lines": lines}
-    for name, quoting in (("CSV", csv.QUOTE_MINIMAL), ("CSV, quoted", csv.QUOTE_ALL)):
+    for name, quoted in (("CSV", False), ("CSV, quoted", True)):
         path = folder / f"{name.replace(', ', '_')}.csv"
         with path.open("w", newline="") as file:
-            writer = csv.DictWriter(file, NAMES, quoting=quoting)
+            writer = csv.DictWriter(file, NAMES, quoting=csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL)
             writer.writeheader()
             writer.writerows(rows)
         files[name] = path
