@@ -7,10 +7,10 @@ import pytest
 
 import cepheid
 from cepheid.errors import CepheidError, EvaluationError
+from cepheid.sql_lang.read_windowed_select import windowed_selects
 from cepheid.sql_lang.scan import STANDARD
 from cepheid.sql_lang.select_parts import Part, read_select, select_around
 from cepheid.sql_lang.source import SqlSource
-from cepheid.sql_lang.windowed_select import windowed_selects
 
 ROWS = pa.table({"id": [1, 2, 3], "x": [5, 7, 6], "g": ["a", "a", "b"]})
 FRAME = "ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"

@@ -7,13 +7,14 @@ from typing import Protocol
 
 from cepheid.sql_lang.aggregate_names import AggregateNames
 from cepheid.sql_lang.common_tables import common_tables_before, with_tables
+from cepheid.sql_lang.read_windowed_select import windowed_selects
 from cepheid.sql_lang.reading import read_statement
 from cepheid.sql_lang.row_query import RowQuery, understood
 from cepheid.sql_lang.scan import Dialect
 from cepheid.sql_lang.source import SqlSource
 from cepheid.sql_lang.statement import FoundClause, clauses_of
 from cepheid.sql_lang.window_query import WindowQuery
-from cepheid.sql_lang.windowed_select import WindowedSelect, windowed_selects
+from cepheid.sql_lang.windowed_select import WindowedSelect
 
 
 class Database(Protocol):
