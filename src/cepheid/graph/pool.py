@@ -10,6 +10,7 @@ from typing import Any
 from cepheid.graph.batch import shared_values
 from cepheid.graph.clauses import Binds
 from cepheid.graph.edges import key_of
+from cepheid.graph.journal import Journal
 from cepheid.graph.program import DONE
 from cepheid.graph.threads import ReadyPattern, Thread
 from cepheid.graph.watching import NOTHING, Watching
@@ -38,8 +39,9 @@ def key_for(names: Iterable[str], binds: Binds) -> Key:
 class Pool:
     """Threads by number; `joins` and `needs` say by which variables of theirs they are looked up."""
 
-    def __init__(self, patterns: list[ReadyPattern]) -> None:
+    def __init__(self, patterns: list[ReadyPattern], journal: Journal) -> None:
         self.patterns = patterns
+        self.journal = journal
         self.live: dict[int, Live] = {}
         self.next_id = 1
         self._prints: set[Any] = set()
@@ -48,6 +50,7 @@ class Pool:
         self._sharing: defaultdict[tuple[int, int, int], dict[Key, dict[int, None]]] = defaultdict(dict)
         self._owing: defaultdict[tuple[int, int, int], dict[Key, dict[int, None]]] = defaultdict(dict)
         self._broken: dict[int, None] = {}
+        self._back: list[Live] = []  # were put back, and lie behind younger ones
         self._joins = [_joins(pattern) for pattern in patterns]
 
     def __len__(self) -> int:
@@ -66,6 +69,7 @@ class Pool:
         live = Live(self.next_id, parent.pattern, thread, ancestors, watching, False, stage, alternative)
         self.next_id += 1
         self.add(live)
+        self.journal.note(self._unborn, live.id)
         return live
 
     def add(self, live: Live) -> None:
@@ -77,6 +81,11 @@ class Pool:
             table[place].setdefault(key, {})[live.id] = None
 
     def remove(self, number: int) -> Live:
+        live = self._take_out(number)
+        self.journal.note(self._put_back, live)
+        return live
+
+    def _take_out(self, number: int) -> Live:
         live = self.live.pop(number)
         self._broken.pop(number, None)
         self._prints.discard(self._print(live.pattern, live.thread))
@@ -90,10 +99,37 @@ class Pool:
     def change(self, live: Live, **changes: Any) -> Live:
         """For what it is not looked up by."""
         changed = replace(live, **changes)
-        if changed.watching.broken:
-            self._broken[live.id] = None
-        self.live[live.id] = changed
+        self._set(changed)
+        self.journal.note(self._set, live)
         return changed
+
+    def _set(self, live: Live) -> None:
+        self.live[live.id] = live
+        if live.watching.broken:
+            self._broken[live.id] = None
+        else:
+            self._broken.pop(live.id, None)
+
+    # What a step that failed has done is taken back.
+
+    def _unborn(self, number: int) -> None:
+        self._take_out(number)
+        self.next_id = number
+
+    def _put_back(self, live: Live) -> None:
+        self.add(live)
+        self._back.append(live)
+
+    def in_order(self) -> None:
+        """The oldest first, as they came, when some were put back."""
+        if not self._back:
+            return
+        self.live = dict(sorted(self.live.items()))
+        for live in self._back:
+            if live.id in self.live:
+                for table, place, key in self._entries(live):
+                    table[place][key] = dict(sorted(table[place][key].items()))
+        self._back.clear()
 
     def waiting(self, pattern: int, slot: int, stage: int, binds: Binds) -> list[Live]:
         """Threads that wait for a stage in a slot, and whose variables agree with those that were found."""

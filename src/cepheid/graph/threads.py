@@ -48,7 +48,7 @@ class Thread:
     def fingerprint(self, ends: bool = False) -> Any:
         """Two threads with the same say the same. `ends`: the edges matter, and not only when they start."""
         held = self.holds if ends else tuple(None if h is None else h.time for h in self.holds)
-        past = self.past if ends else tuple(h.time for h in self.past)
+        past = self.past if ends else tuple((h.stage, h.time) for h in self.past)
         binds = tuple(sorted((n, type(v).__name__ == "bool", v) for n, v in self.binds.items()))
         return (self.slot, self.done, self.counts, held, past, binds)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -44,7 +45,7 @@ class Sifter:
 
     Edges come in the order of their starts; those of one time in any order. What depends on all edges of a time (that
     something is not there, that an interval has ended) is told when the time is over: with the next edge of a later
-    time, at the end of the tick, or by `finish`.
+    time, by `advance`, at the end of the tick, or by `finish`. A step that fails changes nothing.
 
     >>> sifter = Sifter('graph pattern p { stage a { .kind = "a" } stage b { .kind = "b" } }')
     >>> sifter.add("e1", "kind", "a", 1)
@@ -66,23 +67,25 @@ class Sifter:
 
     def add(self, source: Any, label: str, target: Any, start: Any, end: Any = None) -> list[Happening]:
         """An edge that is new, or one that is known and ends. What happens because of it is the answer."""
-        edge = made_edge(self._clock, source, label, target, start, end)
-        known = self._core.edges.number(edge)
-        if known is not None:
-            return [] if edge.end is None else self._closed(known, edge.end)
-        self._in_order(edge.start, "starts")
-        return self._told(self._core.add(edge))
+        with self._as_a_whole():
+            edge = made_edge(self._clock, source, label, target, start, end)
+            known = self._core.edges.number(edge)
+            if known is not None:
+                return [] if edge.end is None else self._closed(known, edge.end)
+            self._in_order(edge.start, "an edge starts")
+            return self._told(self._core.add(edge))
 
     def close(self, source: Any, label: str, target: Any, end: Any, *, start: Any = None) -> list[Happening]:
         """An open edge ends. Without a start it is the one that is open."""
-        number = find_edge(self._core.edges, self._clock, source, label, target, start)
-        return self._closed(number, self._clock.microseconds(end))
+        with self._as_a_whole():
+            number = find_edge(self._core.edges, self._clock, source, label, target, start)
+            return self._closed(number, self._clock.microseconds(end))
 
     def _closed(self, number: int, end: int) -> list[Happening]:
         if self._core.edges[number].end == end:
             return []
         self._core.edges.check_end(number, end)
-        self._in_order(end, "ends")
+        self._in_order(end, "an edge ends")
         return self._told(self._core.close(number, end))
 
     def read(
@@ -119,13 +122,36 @@ class Sifter:
     def _in_order(self, time: int, what: str) -> None:
         if self._latest is not None and time < self._latest:
             raise InputMistake(
-                f"an edge {what} at {self._clock.time(time)}, but time has come to {self._clock.time(self._latest)}",
+                f"{what} at {self._clock.time(time)}, but time has come to {self._clock.time(self._latest)}",
                 code="out_of_order",
                 hint="sort the edges by their start, or look for matches in the whole: Graph().read(edges).find(...)",
             )
         self._latest = time
 
+    @contextmanager
+    def _as_a_whole(self) -> Iterator[None]:
+        """What fails changes nothing, here as in the core."""
+        latest, numbers = self._latest, self._clock.numbers
+        try:
+            yield
+        except BaseException:
+            self._latest, self._clock.numbers = latest, numbers
+            raise
+
     # Time.
+
+    def advance(self, time: Any) -> list[Happening]:
+        """Time has come so far without an edge: none that starts or ends before it will come.
+
+        >>> sifter = Sifter('graph pattern p { stage a { .kind = "a" } stage b { .kind = "b" } within 5s }')
+        >>> told = sifter.add("e1", "kind", "a", 1)
+        >>> sifter.advance(6), sifter.advance(7)
+        ([], [Expired(pattern='p', thread=1, binds={'a': 'e1'}, stage='a', elapsed=0)])
+        """
+        with self._as_a_whole():
+            reached = self._clock.microseconds(time)
+            self._in_order(reached, "it cannot be")
+            return self._told(self._core.advance(reached))
 
     def finish(self) -> list[Happening]:
         """No more edges of this time will come."""
