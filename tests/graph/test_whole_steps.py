@@ -64,7 +64,7 @@ def test_a_step_that_fails_changes_nothing() -> None:
     failed: list[int] = []
 
     @given(clashing(), histories(), st.booleans())
-    @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
     def one(pattern: GraphPattern, ticks: list[list[Happens]], leaves: bool) -> None:
         failed.append(0)
         sifter = cepheid.Sifter(pattern, completing_leaves=leaves)
@@ -159,7 +159,7 @@ def test_every_edge_of_a_scenario_taken_back(
     def fail(core: Core, told: list[Any]) -> list[Any]:
         raise EvaluationError("at the end of the step")
 
-    for step in [made for given in scenario.steps for made in _steps(given)]:
+    for step in [made for one in scenario.steps for made in _steps(one)]:
         wanted = step(once)
         before = twice.snapshot()
         with monkeypatch.context() as patched:

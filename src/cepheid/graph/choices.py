@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,3 +77,17 @@ class Choices:
         journal.put(self, "made", {choice: made for choice, made in kept.items() if made})
         journal.put(self, "count", sum(map(len, self.made.values())))
         journal.put(self, "most", max(64, 2 * self.count))
+
+    # Patterns come and go.
+
+    def renumbered(self, number: Callable[[int], int | None]) -> Choices:
+        """With other numbers for the patterns; those that get none are left out."""
+        made = {(n, values): m for (old, values), m in self.made.items() if (n := number(old)) is not None}
+        new = [(n, *rest) for old, *rest in self.new if (n := number(old)) is not None]
+        return Choices(made, new, sum(map(len, made.values())), self.most)  # type: ignore[arg-type]
+
+    def with_those(self, other: Choices) -> Choices:
+        """Of other patterns."""
+        return Choices(
+            {**self.made, **other.made}, [*self.new, *other.new], self.count + other.count, self.most
+        )

@@ -22,6 +22,7 @@ class ReadyStage:
     own: tuple[ReadyClause, ...]
     others: tuple[ReadyClause, ...]
     absent: tuple[ReadyClause, ...]
+    beside: frozenset[str] = frozenset()  # variables that only stages in any order with it bind
 
     @property
     def waits(self) -> bool:
@@ -148,4 +149,9 @@ def stands(stage: ReadyStage, found: Found, edges: Edges) -> bool:
     """Now that its time is over: do its edges hold at that time, and is what must be absent so?"""
     if not all(edges[n].holds_at(found.time) for n in found.others):
         return False
-    return not any(exists(clause, edges, found.binds, found.time) for clause in stage.absent)
+    known = found.binds
+    if stage.absent and not stage.beside.isdisjoint(
+        known
+    ):  # the order in which they are found does not matter
+        known = {name: value for name, value in known.items() if name not in stage.beside}
+    return not any(exists(clause, edges, known, found.time) for clause in stage.absent)

@@ -40,7 +40,6 @@ class Pool:
     """Threads by number; `joins` and `needs` say by which variables of theirs they are looked up."""
 
     def __init__(self, patterns: list[ReadyPattern], journal: Journal) -> None:
-        self.patterns = patterns
         self.journal = journal
         self.live: dict[int, Live] = {}
         self.next_id = 1
@@ -51,6 +50,11 @@ class Pool:
         self._owing: defaultdict[tuple[int, int, int], dict[Key, dict[int, None]]] = defaultdict(dict)
         self._broken: dict[int, None] = {}
         self._back: list[Live] = []  # were put back, and lie behind younger ones
+        self.use(patterns)
+
+    def use(self, patterns: list[ReadyPattern]) -> None:
+        """Others may come after those that are there."""
+        self.patterns = patterns
         self._joins = [_joins(pattern) for pattern in patterns]
 
     def __len__(self) -> int:

@@ -48,6 +48,7 @@ class Sifter(Stepping):
     def __init__(self, patterns: Sequence[ReadyPattern], completing_leaves: bool = False) -> None:
         super().__init__(patterns, completing_leaves)
         self.tick = 0
+        self.reached: int | None = None  # how far time has come
         self._ends: list[tuple[int, int]] = []  # by time: edges whose end is known before
         self._delta: defaultdict[str, list[str]] = defaultdict(list)
 
@@ -131,6 +132,8 @@ class Sifter(Stepping):
 
     def _begin(self, time: int) -> None:
         self.journal.put(self, "_now", time)
+        if self.reached is None or time > self.reached:
+            self.journal.put(self, "reached", time)
         while self._ends and self._ends[0][0] <= time:
             self._ended(self.journal.pop(self._ends)[1])
 

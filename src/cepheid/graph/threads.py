@@ -12,7 +12,7 @@ from cepheid.graph.clauses import Binds, merged, moment
 from cepheid.graph.edges import Edges
 from cepheid.graph.finding import Found, ReadyStage, ready_stage
 from cepheid.graph.guards import Guard, guards_of
-from cepheid.graph.program import DONE, GraphProgram, Move, flatten
+from cepheid.graph.program import DONE, GraphProgram, Move, flatten, variables_beside
 from cepheid.matching.evaluate import compile_test, compile_value
 from cepheid.matching.moment import Test, Value
 from cepheid.pattern.graph_pattern import Allen, GraphPattern, Relation, variables_in
@@ -61,7 +61,10 @@ class ReadyPattern:
         check_body(pattern.body)
         self.program: GraphProgram = flatten(pattern)
         check_program(self.program)
-        self.stages: list[ReadyStage] = [ready_stage(s.anchor, s.clauses) for s in self.program.stages]
+        self.stages: list[ReadyStage] = [
+            replace(ready_stage(s.anchor, s.clauses), beside=variables_beside(self.program, number))
+            for number, s in enumerate(self.program.stages)
+        ]
         self.rules = [PieceRules(self.program, number) for number in range(len(self.program.pieces))]
 
         self.slot_of = {s: at for at, slot in enumerate(self.program.slots) for s in slot.stages}

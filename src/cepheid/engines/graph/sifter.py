@@ -19,7 +19,7 @@ from cepheid.graph import sifter as core
 from cepheid.graph.happenings import Completed, Ended, Excluded, Happening, TickDelta
 from cepheid.graph.pool import Live
 from cepheid.graph.saving import copy_of, state_of, with_state
-from cepheid.graph.switching import disable, enable
+from cepheid.graph.switching import disable, enable, take_in, take_out
 from cepheid.pattern.graph_text import graph_text
 
 _FORMAT, _VERSION = "cepheid sifter", 1
@@ -215,6 +215,26 @@ class Sifter:
     def enabled(self) -> dict[str, bool]:
         return {p.name: n not in self._core.disabled for n, p in enumerate(self._core.patterns)}
 
+    def add_patterns(self, patterns: Any, *, past: bool = False) -> list[Happening]:
+        """More patterns. They see edges from the next one on; with `past` they are as if they had been there always,
+        and what has happened to them is the answer."""
+        new = ready_patterns(patterns)
+        for ready in new:
+            if any(ready.name == known.name for known in self._core.patterns):
+                raise PatternMistake(
+                    f"there is a graph pattern `{ready.name}` already",
+                    code="duplicate_name",
+                    place=ready.pattern.place,
+                    hint=f'rename it, or take the other out: sifter.remove_pattern("{ready.name}")',
+                )
+        return self._told(take_in(self._core, new, past))
+
+    def remove_pattern(self, pattern: str) -> list[Happening]:
+        """A pattern less; its threads end. Its matches stay until they are drained."""
+        number = self._number(pattern)
+        names = [p.name for p in self._core.patterns]
+        return [_ended(names[live.pattern], live) for live in take_out(self._core, number)]
+
     def kill(self, entity: Any) -> list[Happening]:
         """Ends the threads that have bound an entity. What is left open in this time is told first."""
         node = plain_value(entity, "node")
@@ -232,8 +252,7 @@ class Sifter:
         return names.index(pattern)
 
     def _ended(self, threads: Iterable[Live]) -> list[Happening]:
-        patterns = self._core.patterns
-        return [Ended(patterns[t.pattern].name, t.id, dict(t.thread.binds), t.stage) for t in threads]
+        return [_ended(self._core.patterns[live.pattern].name, live) for live in threads]
 
     def _told(self, happenings: Iterable[Happening]) -> list[Happening]:
         return [self._with_times(happening) for happening in happenings]
@@ -270,7 +289,7 @@ class Sifter:
     def restore(cls, snapshot: bytes) -> Self:
         """A sifter that goes on exactly where the other stood when it wrote the snapshot."""
         whole = _read(snapshot)
-        patterns = ready_patterns(whole["patterns"])
+        patterns = ready_patterns(whole["patterns"]) if whole["patterns"] else []
         clock = Clock(whole["unit"], whole["numbers"])
         return cls._with(clock, with_state(patterns, whole["state"]), whole["latest"])
 
@@ -279,6 +298,10 @@ class Sifter:
         other = cls.__new__(cls)
         other._clock, other._core, other._latest = clock, inner, latest
         return other
+
+
+def _ended(pattern: str, live: Live) -> Ended:
+    return Ended(pattern, live.id, dict(live.thread.binds), live.stage)
 
 
 def _read(snapshot: bytes) -> dict[str, Any]:
