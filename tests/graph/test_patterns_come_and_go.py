@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -32,7 +33,12 @@ CUTS = st.integers(0, 12)
 def seen(sifter: cepheid.Sifter) -> Any:
     """What there is of a pattern, whatever the numbers of threads."""
     threads = [replace(t, id=0, parent=t.parent and 0) for t in sifter.threads("p")]
-    return threads, [m for m in sifter.drain_completed().rows() if m["pattern"] == "p"]
+    return threads, [_ends_left_out(repr(m)) for m in sifter.drain_completed() if m.pattern == "p"]
+
+
+def _ends_left_out(text: str) -> str:
+    """Of a match it is told which intervals had ended by then: of the past that is known better."""
+    return re.sub(r"end=\w+", "end", text)
 
 
 @given(patterns(), patterns(), histories(), CUTS, st.booleans())
@@ -66,7 +72,7 @@ def _happenings(told: Any) -> list[Any]:
 def _bare(told: list[Any]) -> list[str]:
     """Of the pattern, without the numbers of threads; of one time in any order."""
     bare = [replace(h, thread=0, **({"parent": None} if isinstance(h, Advanced) else {})) for h in told]
-    return sorted(repr(h) for h in bare if h.pattern == "p")
+    return sorted(_ends_left_out(repr(h)) for h in bare if h.pattern == "p")
 
 
 @given(patterns(), histories(), CUTS)

@@ -46,9 +46,14 @@ class Thread:
     done: frozenset[int] = frozenset()  # stages of this slot
 
     def fingerprint(self, ends: bool = False) -> Any:
-        """Two threads with the same say the same. `ends`: the edges matter, and not only when they start."""
-        held = self.holds if ends else tuple(None if h is None else h.time for h in self.holds)
-        past = self.past if ends else tuple((h.stage, h.time) for h in self.past)
+        """Two threads with the same say the same. `ends`: the edges matter, and not only when they start. So they do
+        for stages in any order until all are found: no edge is part of two."""
+        held: Any = self.holds
+        past: Any = self.past
+        if not ends:
+            held = tuple(None if h is None else h.time for h in self.holds)
+            past = tuple((h.stage, h.time) for h in self.past)
+            held = (held, *(frozenset(h.edges) for s in self.done if (h := self.holds[s]) is not None))
         binds = tuple(sorted((n, type(v).__name__ == "bool", v) for n, v in self.binds.items()))
         return (self.slot, self.done, self.counts, held, past, binds)
 
