@@ -12,7 +12,8 @@ from cepheid.graph.clauses import Binds
 from cepheid.graph.edges import key_of
 from cepheid.graph.journal import Journal
 from cepheid.graph.program import DONE
-from cepheid.graph.threads import ReadyPattern, Thread
+from cepheid.graph.threads import Thread
+from cepheid.graph.watch_list import WatchList
 from cepheid.graph.watching import NOTHING, Watching
 
 Key = tuple[Any, ...]
@@ -39,7 +40,7 @@ def key_for(names: Iterable[str], binds: Binds) -> Key:
 class Pool:
     """Threads by number; `joins` and `needs` say by which variables of theirs they are looked up."""
 
-    def __init__(self, patterns: list[ReadyPattern], journal: Journal) -> None:
+    def __init__(self, watch: WatchList, journal: Journal) -> None:
         self.journal = journal
         self.live: dict[int, Live] = {}
         self.next_id = 1
@@ -50,12 +51,11 @@ class Pool:
         self._owing: defaultdict[tuple[int, int, int], dict[Key, dict[int, None]]] = defaultdict(dict)
         self._broken: dict[int, None] = {}
         self._back: list[Live] = []  # were put back, and lie behind younger ones
-        self.use(patterns)
+        self.use(watch)
 
-    def use(self, patterns: list[ReadyPattern]) -> None:
-        """Others may come after those that are there."""
-        self.patterns = patterns
-        self._joins = [_joins(pattern) for pattern in patterns]
+    def use(self, watch: WatchList) -> None:
+        """Other patterns may come after those that are there."""
+        self.patterns, self._joins = watch.patterns, watch.joins
 
     def __len__(self) -> int:
         return len(self.live)
@@ -176,12 +176,3 @@ class Pool:
             piece = pattern.program.slots[thread.slot].piece
             names = pattern.rules[piece].guards[guard].keys
             yield self._watching, (live.pattern, piece, guard), key_for(names, thread.binds)
-
-
-def _joins(pattern: ReadyPattern) -> dict[tuple[int, int], tuple[str, ...]]:
-    """By slot and stage: variables that a thread there surely has, and that the stage finds by itself."""
-    found = {}
-    for slot, bound in zip(range(len(pattern.program.slots)), pattern.program.bound, strict=True):
-        for stage in pattern.program.slots[slot].stages:
-            found[slot, stage] = tuple(sorted(bound & pattern.stages[stage].finds))
-    return found

@@ -32,10 +32,7 @@ def replayed(sifter: Sifter, patterns: Sequence[ReadyPattern]) -> Replay:
         assert not closes or edge.end is not None
         replay.told += replay.sifter.close(number, edge.end or 0) if closes else replay.sifter.add(edge)
     replay.tick_to(sifter.tick)
-    if sifter.reached is not None:
-        replay.told += replay.sifter.advance(sifter.reached)
-    if sifter._now is None:
-        replay.told += replay.sifter.finish()
+    replay.told += replay.sifter.come_as_far_as(sifter)
     return replay
 
 

@@ -23,6 +23,7 @@ from cepheid.graph.journal import Journal
 from cepheid.graph.pool import Live, Pool
 from cepheid.graph.sifter import Sifter
 from cepheid.graph.threads import Hold, ReadyPattern, Thread
+from cepheid.graph.watch_list import WatchList
 from cepheid.graph.watching import Watching
 from cepheid.matching.values import decode, encode
 from cepheid.pattern.graph_pattern import Allen, Relation
@@ -44,7 +45,7 @@ def state_of(sifter: Sifter) -> str:
     return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
 
 
-def with_state(patterns: Sequence[ReadyPattern], text: str) -> Sifter:
+def with_state(patterns: Sequence[ReadyPattern] | WatchList, text: str) -> Sifter:
     """A sifter of these patterns, in a state that another of the same patterns was in."""
     whole, sifter = json.loads(text), Sifter(patterns)
     known = {name for name in vars(sifter) if name not in _MADE_AGAIN}

@@ -19,6 +19,7 @@ from cepheid.graph.pool import Live
 from cepheid.graph.program import DONE
 from cepheid.graph.stepping import Stepping
 from cepheid.graph.threads import ReadyPattern
+from cepheid.graph.watch_list import WatchList
 
 _Given = ParamSpec("_Given")
 _Answer = TypeVar("_Answer")
@@ -45,7 +46,7 @@ def as_a_whole(
 class Sifter(Stepping):
     """Patterns, a graph that grows, and the threads of matches that are not complete."""
 
-    def __init__(self, patterns: Sequence[ReadyPattern], completing_leaves: bool = False) -> None:
+    def __init__(self, patterns: Sequence[ReadyPattern] | WatchList, completing_leaves: bool = False) -> None:
         super().__init__(patterns, completing_leaves)
         self.tick = 0
         self.reached: int | None = None  # how far time has come
@@ -55,7 +56,7 @@ class Sifter(Stepping):
     @property
     def active(self) -> int:
         """Threads that may still become matches."""
-        return sum(1 for live in self.pool.live.values() if not live.watching.broken)
+        return len(self.pool) - len(self.pool.broken())
 
     # Edges.
 
@@ -105,8 +106,10 @@ class Sifter(Stepping):
 
     @as_a_whole
     def advance(self, time: int) -> list[Happening]:
-        """No more edges will come that start or end before a time: all before it is over."""
-        return self._noted(self._until(time))
+        """No more edges will come that start or end before a time: all before it is over, and it has not begun."""
+        told = self._passed(time)
+        self._reach(time)
+        return self._noted(told)
 
     @as_a_whole
     def finish_all(self) -> list[Happening]:
@@ -117,7 +120,7 @@ class Sifter(Stepping):
             told += self._over()
         return self._noted(told)
 
-    def _until(self, time: int) -> list[Happening]:
+    def _passed(self, time: int) -> list[Happening]:
         """The time that is not over is over, and so are all times before this at which an edge ends."""
         told: list[Happening] = []
         if self._now is not None and time > self._now:
@@ -126,16 +129,41 @@ class Sifter(Stepping):
             self._begin(self._ends[0][0])
             told += self._over()
         if self._now is None:
-            self._begin(time)
             told += self._expired_by_time(time)
+        return told
+
+    def _until(self, time: int) -> list[Happening]:
+        """The same, and this time has begun."""
+        told = self._passed(time)
+        if self._now is None:
+            self._begin(time)
         return told
 
     def _begin(self, time: int) -> None:
         self.journal.put(self, "_now", time)
-        if self.reached is None or time > self.reached:
-            self.journal.put(self, "reached", time)
+        self._reach(time)
         while self._ends and self._ends[0][0] <= time:
             self._ended(self.journal.pop(self._ends)[1])
+
+    def _reach(self, time: int) -> None:
+        if self.reached is None or time > self.reached:
+            self.journal.put(self, "reached", time)
+
+    @as_a_whole
+    def come_as_far_as(self, other: Sifter) -> list[Happening]:
+        """As far in time as another that has the same edges."""
+        if other.reached is None:
+            return []
+        if other._now is not None:
+            return self._noted(self._until(other._now))
+        if other._ends and other._ends[0][0] <= other.reached:  # that time has not begun
+            return self._noted(self._passed(other.reached))
+        return self._noted([*self._until(other.reached), *self._over()])
+
+    def next_moment(self) -> int | None:
+        """When time has passed this, there is something to tell without an edge."""
+        first = [heap[0][0] for heap in (self._ends, self._too_late) if heap]
+        return min(first if self._now is None else [self._now, *first], default=None)
 
     def _over(self) -> list[Happening]:
         if self._now is None:
@@ -235,6 +263,10 @@ class Sifter(Stepping):
         return told
 
     # From outside.
+
+    def forget_tick(self) -> None:
+        """What this tick has changed is not asked for."""
+        self._delta.clear()
 
     def kill(self, entity: Any) -> list[Live]:
         """Ends the threads that have bound an entity; the answer is those."""

@@ -21,13 +21,13 @@ from cepheid.graph.watching import NOTHING, Watching, watching_after
 class Stepping:
     """The state of a sifter, and what one edge changes in it. Every change is noted in the journal."""
 
-    def __init__(self, patterns: Sequence[ReadyPattern], completing_leaves: bool = False) -> None:
-        self.patterns = [p for p in patterns if not p.pattern.private]
+    def __init__(self, patterns: Sequence[ReadyPattern] | WatchList, completing_leaves: bool = False) -> None:
+        self.watch = patterns if isinstance(patterns, WatchList) else WatchList(patterns)
+        self.patterns = self.watch.patterns
         self.completing_leaves = completing_leaves
         self.journal = Journal()
         self.edges = Edges()
-        self.pool = Pool(self.patterns, self.journal)
-        self.watch = WatchList(self.patterns)
+        self.pool = Pool(self.watch, self.journal)
         self.choices = Choices()
         self.disabled: set[int] = set()
         self.done: list[GraphMatch] = []  # until they are drained

@@ -32,17 +32,17 @@ def take_in(sifter: Sifter, patterns: Sequence[ReadyPattern], past: bool) -> lis
     comes from now on. With `past` they are as if they had been there always; what has happened to them is told."""
     replay = replayed(sifter, patterns) if past else None
     before = len(sifter.patterns)
-    sifter.patterns = [*sifter.patterns, *patterns]
-    sifter.watch = WatchList(sifter.patterns)
-    sifter.pool.use(sifter.patterns)
+    sifter.watch = WatchList([*sifter.patterns, *patterns])
+    sifter.patterns = sifter.watch.patterns
+    sifter.pool.use(sifter.watch)
     return [] if replay is None else adopted(sifter, replay, before)
 
 
 def take_out(sifter: Sifter, pattern: int) -> list[Live]:
     """A pattern less. Its threads end, and are the answer; those after it are numbered anew."""
     ended = disable(sifter, pattern)
-    sifter.patterns = [p for number, p in enumerate(sifter.patterns) if number != pattern]
-    sifter.watch = WatchList(sifter.patterns)
+    sifter.watch = WatchList([p for number, p in enumerate(sifter.patterns) if number != pattern])
+    sifter.patterns = sifter.watch.patterns
 
     def number(old: int) -> int:
         return old - (old > pattern)
@@ -52,7 +52,7 @@ def take_out(sifter: Sifter, pattern: int) -> list[Live]:
     sifter._forbidden = [(number(old), *rest) for old, *rest in sifter._forbidden]  # type: ignore[misc]
     sifter.choices = sifter.choices.renumbered(lambda old: None if old == pattern else number(old))
     threads, next_id = list(sifter.pool.live.values()), sifter.pool.next_id
-    sifter.pool = Pool(sifter.patterns, sifter.journal)
+    sifter.pool = Pool(sifter.watch, sifter.journal)
     for live in threads:
         sifter.pool.add(replace(live, pattern=number(live.pattern)))
     sifter.pool.next_id = next_id

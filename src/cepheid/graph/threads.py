@@ -98,6 +98,14 @@ class ReadyPattern:
         return self.pattern.name
 
     @cached_property
+    def labels(self) -> frozenset[str]:
+        """Edges of other labels say nothing to it."""
+        guards = [guard.stage for rules in self.rules for guard in rules.guards]
+        return frozenset(
+            clause.label for s in (*self.stages, *guards) for clause in (*s.own, *s.others, *s.absent)
+        )
+
+    @cached_property
     def ends_matter(self) -> bool:
         return any(piece.block.relations for piece in self.program.pieces)
 

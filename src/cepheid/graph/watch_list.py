@@ -55,9 +55,13 @@ class _Places:
 
 
 class WatchList:
+    """All that sifters of the same patterns have in common. It is never changed."""
+
     def __init__(self, patterns: Sequence[ReadyPattern]) -> None:
+        self.patterns = [p for p in patterns if not p.pattern.private]
+        self.joins = [_joins(pattern) for pattern in self.patterns]
         self._stages, self._guards = _Places(), _Places()
-        for number, pattern in enumerate(patterns):
+        for number, pattern in enumerate(self.patterns):
             for at, stage in enumerate(pattern.stages):
                 self._stages.put(stage, (number, at))
             for place, guard in _guards(number, pattern):
@@ -74,3 +78,12 @@ def _guards(number: int, pattern: ReadyPattern) -> Iterator[tuple[GuardOf, Ready
     for piece, rules in enumerate(pattern.rules):
         for at, guard in enumerate(rules.guards):
             yield (number, piece, at), guard.stage
+
+
+def _joins(pattern: ReadyPattern) -> dict[tuple[int, int], tuple[str, ...]]:
+    """By slot and stage: variables that a thread there surely has, and that the stage finds by itself."""
+    found = {}
+    for slot, bound in zip(range(len(pattern.program.slots)), pattern.program.bound, strict=True):
+        for stage in pattern.program.slots[slot].stages:
+            found[slot, stage] = tuple(sorted(bound & pattern.stages[stage].finds))
+    return found
