@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from cepheid.graph.clauses import Binds, ReadyClause, bound_to, candidates, exists, merged, ready
@@ -24,12 +25,17 @@ class ReadyStage:
     absent: tuple[ReadyClause, ...]
     beside: frozenset[str] = frozenset()  # variables that only stages in any order with it bind
 
-    @property
+    @cached_property
     def waits(self) -> bool:
         """Is it known only when its time is over? An edge may end, or one that must not be there may still come."""
         return bool(self.others or self.absent)
 
-    @property
+    @cached_property
+    def is_alone(self) -> bool:
+        """Is everything said of it by the edges of its own node?"""
+        return not self.others and all(clause.late is None for clause in self.own)
+
+    @cached_property
     def finds(self) -> frozenset[str]:
         """The variables that its own edges bind."""
         return frozenset({self.anchor} | {c.bind for c in self.own if c.bind is not None})

@@ -80,7 +80,7 @@ def adopted(sifter: Sifter, replay: Replay, first: int) -> list[Happening]:
 
 def _moved(live: Live, first: int, ids: int) -> Live:
     ancestors = tuple(a + ids for a in live.ancestors)
-    return replace(live, id=live.id + ids, pattern=first + live.pattern, ancestors=ancestors)
+    return live._replace(id=live.id + ids, pattern=first + live.pattern, ancestors=ancestors)
 
 
 def _of_parent(happening: Advanced, parent: int) -> Advanced:

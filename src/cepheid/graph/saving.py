@@ -32,7 +32,7 @@ _CLASSES: dict[str, Any] = {
     c.__name__: c
     for c in (Allen, Choices, Edge, Found, GraphMatch, Hold, Interval, Live, Relation, Thread, Watching)
 }
-_MADE_AGAIN = {"patterns", "edges", "pool", "watch", "journal"}
+_MADE_AGAIN = {"patterns", "edges", "pool", "watch", "journal", "tried"}
 _HEAPS = {"_ends", "_too_late", "_deadlines"}  # written in order, which is one way to lay out a heap
 
 
@@ -79,12 +79,8 @@ def written(value: Any) -> Any:
     if isinstance(value, Enum):
         return {"$e": [kind, value.value]}
     if kind in _CLASSES:
-        return {
-            "$c": [
-                kind,
-                {f.name: written(getattr(value, f.name)) for f in fields(value) if f.name != "place"},
-            ]
-        }
+        names = getattr(value, "_fields", None) or [f.name for f in fields(value)]
+        return {"$c": [kind, {name: written(getattr(value, name)) for name in names if name != "place"}]}
     if isinstance(value, list):
         return [written(v) for v in value]
     if isinstance(value, dict):

@@ -7,8 +7,7 @@ depends on all of them is told when the time is over.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -70,7 +69,8 @@ class Sifter(Stepping):
                 self._closed(known, edge.end)
             return self._noted(told)
         newest = self.edges.newest()
-        number, _ = self.edges.add(replace(edge, tick=self.tick, end_tick=self.tick))
+        timed = Edge(edge.source, edge.label, edge.target, edge.start, edge.end, self.tick, self.tick)
+        number, _ = self.edges.add(timed)
         self.journal.note(self.edges.forget_last, newest)
         if edge.end is not None and edge.end > self._time:
             self.journal.push(self._ends, (edge.end, number))  # known before its time
@@ -129,7 +129,7 @@ class Sifter(Stepping):
             self._begin(self._ends[0][0])
             told += self._over()
         if self._now is None:
-            told += self._expired_by_time(time)
+            self._expire_by_time(time, told)
         return told
 
     def _until(self, time: int) -> list[Happening]:
@@ -170,11 +170,11 @@ class Sifter(Stepping):
             return []
         told: list[Happening] = []
         for pattern, piece, guard, own in self._forbidden:
-            told += self._broken_by(pattern, piece, guard, own)
-        told += self._join_again()
-        told += self._decided()
-        told += self._excluded()
-        for number in [live.id for live in self.pool.broken()]:
+            self._break_all(pattern, piece, guard, own, told)
+        self._join_again(told)
+        self._decide(told)
+        self._exclude(told)
+        for number in list(self.pool.broken()):
             self.pool.remove(number)
         for name in ("_forbidden", "_found"):
             if getattr(self, name):
@@ -184,16 +184,16 @@ class Sifter(Stepping):
         self.journal.put(self, "_now", None)
         return told
 
-    def _join_again(self) -> Iterator[Happening]:
+    def _join_again(self, told: list[Happening]) -> None:
         """What was found in this time, to threads that are new in it too, until there are no more."""
         while self._found:
             before = self.pool.next_id
             for pattern, stage, own in self._found:
-                yield from self._joined(pattern, stage, own)
+                self._join(pattern, stage, own, told)
             if self.pool.next_id == before:
                 return
 
-    def _decided(self) -> Iterator[Happening]:
+    def _decide(self, told: list[Happening]) -> None:
         if not self._owing:
             return
         owing = list(self._owing)
@@ -206,9 +206,9 @@ class Sifter(Stepping):
             if decided is not None:
                 self.pool.remove(number)
             if decided:
-                yield from self._complete(live, live.thread, live.alternative)
+                self._complete(live, live.thread, live.alternative, told)
 
-    def _excluded(self) -> Iterator[Happening]:
+    def _exclude(self, told: list[Happening]) -> None:
         """Threads that another alternative has ended: those that began before it was complete."""
         new = self.choices.new
         if new:
@@ -219,21 +219,21 @@ class Sifter(Stepping):
             for live in self.pool.sharing(pattern, shared_values(match.binds, shared)):
                 if live.alternative != alternative and live.thread.first < match.decided:
                     self.pool.remove(live.id)
-                    yield Excluded(self.patterns[pattern].name, live.id, live.thread.binds, match)
+                    told.append(Excluded(self.patterns[pattern].name, live.id, live.thread.binds, match))
         self.choices.forget_old(self.pool.live.values(), self._time, self.journal)
 
-    def _expired_by_time(self, time: int) -> Iterator[Happening]:
+    def _expire_by_time(self, time: int, told: list[Happening]) -> None:
         while self._too_late and self._too_late[0][0] < time:
             _, number = self.journal.pop(self._too_late)
             if number in self.pool.live and self.pool.live[number].thread.slot != DONE:
-                yield from self._expired(number)
+                self._expire(number, told)
 
-    def _expired(self, number: int) -> Iterator[Happening]:
+    def _expire(self, number: int, told: list[Happening]) -> None:
         live = self.pool.remove(number)
         if not live.met:
             name = self.patterns[live.pattern].name
             elapsed = self.tick - live.thread.created
-            yield Expired(name, number, live.thread.binds, live.stage, elapsed)
+            told.append(Expired(name, number, live.thread.binds, live.stage, elapsed))
 
     # Ticks.
 
@@ -245,7 +245,7 @@ class Sifter(Stepping):
         while self._deadlines and self._deadlines[0][0] < self.tick:
             _, number = self.journal.pop(self._deadlines)
             if number in self.pool.live:
-                told += self._expired(number)
+                self._expire(number, told)
         self._noted(told)
         changed = {kind: tuple(self._delta[kind]) for kind in _KINDS}
         delta = TickDelta(self.tick, **changed, active=self.active)

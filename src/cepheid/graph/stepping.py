@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cepheid.graph.batch import GraphMatch, matched, truth
 from cepheid.graph.choices import Choices
+from cepheid.graph.clauses import Binds, merged
 from cepheid.graph.edges import Edges
-from cepheid.graph.finding import Found, completed, own_edges, stands
+from cepheid.graph.finding import Found, ReadyStage, completed, own_edges, stands
 from cepheid.graph.happenings import Advanced, Completed, Happening, Negated
 from cepheid.graph.journal import Journal
 from cepheid.graph.pool import Live, Pool
 from cepheid.graph.program import DONE
 from cepheid.graph.threads import ReadyPattern, Thread
-from cepheid.graph.watch_list import WatchList
+from cepheid.graph.watch_list import Alike, WatchList
 from cepheid.graph.watching import NOTHING, Watching, watching_after
 
 
@@ -29,6 +30,7 @@ class Stepping:
         self.edges = Edges()
         self.pool = Pool(self.watch, self.journal)
         self.choices = Choices()
+        self.tried = 0  # stages and guards that edges were tried with
         self.disabled: set[int] = set()
         self.done: list[GraphMatch] = []  # until they are drained
         self._now: int | None = None  # the time that is not over
@@ -47,69 +49,88 @@ class Stepping:
         return self._now
 
     def _came(self, number: int) -> list[Happening]:
+        """What must not be comes first. What is alike is looked for once, however many patterns ask for it."""
         edge = self.edges[number]
         told: list[Happening] = []
-        for pattern, piece, guard in self.watch.guards(edge, self.edges):
-            if pattern not in self.disabled:
-                told += self._negated_by(pattern, piece, guard, number)
-        for pattern, stage in self.watch.stages(edge, self.edges):
-            if pattern not in self.disabled:
-                told += self._advanced_by(pattern, stage, number)
+        for alike in self.watch.guards(edge, self.edges):
+            self.tried += 1
+            for own in own_edges(alike.stage, self.edges, {}, number):
+                self._forbids(alike, own, told)
+        for alike in self.watch.stages(edge, self.edges):
+            self.tried += 1
+            for own in own_edges(alike.stage, self.edges, {}, number):
+                self._finds(alike, own, told)
         return told
 
     # What must not be.
 
-    def _negated_by(self, pattern: int, piece: int, guard: int, number: int) -> Iterator[Happening]:
-        stage = self.patterns[pattern].rules[piece].guards[guard].stage
-        for own in own_edges(stage, self.edges, {}, number):
-            if stage.waits:
+    def _forbids(self, alike: Alike, own: Found, told: list[Happening]) -> None:
+        for pattern, piece, guard in alike.apart:
+            if pattern not in self.disabled:
                 self._forbidden.append((pattern, piece, guard, own))
                 self.journal.note(self._forbidden.pop)
-            else:
-                yield from self._broken_by(pattern, piece, guard, own)
+        for group in alike.groups:
+            for live, guard in self.pool.at(group.number, group.names, own.binds):
+                self._break(live, guard, own, told)
 
-    def _broken_by(self, pattern: int, piece: int, number: int, own: Found) -> Iterator[Happening]:
-        guard = self.patterns[pattern].rules[piece].guards[number]
-        for live in self.pool.watching(pattern, piece, number, own.binds):
-            if live.watching.broken_at(number) is not None:
-                continue
-            window = guard.window(live.thread)
-            if window is None or (window[0] is not None and own.time <= window[0]):
-                continue
-            by = guard.completed(own, live.thread, self.edges)
-            if by is None:
-                continue
-            if not live.watching.broken:
-                yield Negated(self.patterns[pattern].name, live.id, live.thread.binds, number, by.binds)
-            broken = (*live.watching.broken, (number, own.time))
-            self.pool.change(live, watching=replace(live.watching, broken=broken))
+    def _break_all(self, pattern: int, piece: int, guard: int, own: Found, told: list[Happening]) -> None:
+        """Threads that look after a guard which is known only when its time is over."""
+        group = self.watch.guard_groups[pattern][piece][guard]
+        for live, _ in self.pool.at(group.number, group.names, own.binds):
+            self._break(live, guard, own, told)
+
+    def _break(self, live: Live, number: int, own: Found, told: list[Happening]) -> None:
+        if live.watching.broken_at(number) is not None:
+            return
+        ready = self.patterns[live.pattern]
+        guard = ready.rules[ready.program.slots[live.thread.slot].piece].guards[number]
+        window = guard.window(live.thread)
+        if window is None or (window[0] is not None and own.time <= window[0]):
+            return
+        by = guard.completed(own, live.thread, self.edges)
+        if by is None:
+            return
+        if not live.watching.broken:
+            told.append(Negated(ready.name, live.id, live.thread.binds, number, by.binds))
+        broken = (*live.watching.broken, (number, own.time))
+        self.pool.change(live, watching=replace(live.watching, broken=broken))
 
     # Begin and advance.
 
-    def _advanced_by(self, pattern: int, stage: int, number: int) -> Iterator[Happening]:
-        ready = self.patterns[pattern]
-        for own in own_edges(ready.stages[stage], self.edges, {}, number):
-            if ready.remembered(stage):
+    def _finds(self, alike: Alike, own: Found, told: list[Happening]) -> None:
+        groups = alike.groups
+        waiting = [one for g in groups for one in self.pool.at(g.number, g.names, own.binds)]
+        for pattern, stage in alike.apart:
+            if pattern not in self.disabled:
                 self._found.append((pattern, stage, own))
                 self.journal.note(self._found.pop)
-            if not ready.waits(stage):
-                yield from self._joined(pattern, stage, own)
-
-    def _joined(self, pattern: int, stage: int, own: Found) -> Iterator[Happening]:
-        ready = self.patterns[pattern]
-        slot = ready.slot_of[stage]
-        waiting = self.pool.waiting(pattern, slot, stage, own.binds)
-        for begun in ready.begin():
-            if begun.slot == slot:
-                yield from self._stepped(Live(0, pattern, begun), stage, own)
-        for live in waiting:
+                if not self.patterns[pattern].waits(stage):
+                    self._join(pattern, stage, own, told)
+        for pattern, stage in alike.begins:
+            if pattern not in self.disabled:
+                self._start(pattern, stage, own, told)
+        for live, stage in waiting:
             if live.id in self.pool.live:
-                yield from self._stepped(live, stage, own)
+                self._step(live, stage, own, told)
 
-    def _stepped(self, live: Live, number: int, own: Found) -> Iterator[Happening]:
+    def _join(self, pattern: int, stage: int, own: Found, told: list[Happening]) -> None:
+        """A stage that others stand beside of which something is known only when the time is over."""
+        group = self.watch.stage_groups[pattern][stage]
+        waiting = self.pool.at(group.number, group.names, own.binds)
+        self._start(pattern, stage, own, told)
+        for live, _ in waiting:
+            if live.id in self.pool.live:
+                self._step(live, stage, own, told)
+
+    def _start(self, pattern: int, stage: int, own: Found, told: list[Happening]) -> None:
+        ready = self.patterns[pattern]
+        for begun in ready.begun_in(ready.slot_of[stage]):
+            self._step(Live(0, pattern, begun), stage, own, told)
+
+    def _step(self, live: Live, number: int, own: Found, told: list[Happening]) -> None:
         ready = self.patterns[live.pattern]
         stage = ready.stages[number]
-        for found in completed(stage, own, self.edges, live.thread.binds):
+        for found in self._completed(stage, own, live.thread.binds):
             if stage.waits and not stands(stage, found, self.edges):
                 continue
             thread = ready.advanced(live.thread, number, found, self.edges)
@@ -120,17 +141,30 @@ class Stepping:
             if watching is None:
                 continue
             if not ready.slot_done(thread):
-                yield from self._entered(live, thread, number, watching)
+                self._enter(live, thread, number, watching, told)
                 continue
             for moved in ready.moved_on(thread):
-                yield from self._moved(live, thread, moved, number, watching)
+                self._move(live, thread, moved, number, watching, told)
 
-    def _moved(
-        self, live: Live, thread: Thread, moved: Thread, number: int, watching: Watching
-    ) -> Iterator[Happening]:
+    def _completed(self, stage: ReadyStage, own: Found, binds: Binds) -> Iterable[Found]:
+        """Most stages say nothing of other nodes or of variables of others: then all is found."""
+        if not stage.is_alone:
+            return completed(stage, own, self.edges, binds)
+        bound = merged(binds, own.binds)
+        return () if bound is None else (Found(bound, own.time, own.own, ()),)
+
+    def _move(
+        self,
+        live: Live,
+        thread: Thread,
+        moved: Thread,
+        number: int,
+        watching: Watching,
+        told: list[Happening],
+    ) -> None:
         ready = self.patterns[live.pattern]
         if moved.slot == DONE:
-            yield from self._at_its_end(live, moved, number, thread.slot)
+            self._end(live, moved, number, thread.slot, told)
             return
         rules = ready.block_done(thread)
         if rules is not None:  # another block, or another round
@@ -139,22 +173,25 @@ class Stepping:
             if again is None:
                 return
             watching = again
-        yield from self._entered(live, moved, number, watching)
+        self._enter(live, moved, number, watching, told)
 
-    def _entered(self, live: Live, thread: Thread, number: int, watching: Watching) -> Iterator[Happening]:
+    def _enter(
+        self, live: Live, thread: Thread, number: int, watching: Watching, told: list[Happening]
+    ) -> None:
         """A new thread, unless there is one like it."""
         ready = self.patterns[live.pattern]
-        if self.pool.known(live.pattern, thread) or self.choices.lost(
-            live.pattern, ready, thread, self._time
-        ):
+        fingerprint = self.pool.fingerprint(live.pattern, thread)
+        if self.pool.knows(fingerprint):
+            return
+        if self.choices.lost(live.pattern, ready, thread, self._time):
             return
         stage = ready.program.stages[number].name
-        new = self.pool.born(live, thread, stage, watching)
+        new = self.pool.born(live, thread, stage, watching, fingerprint)
         if ready.pattern.within is not None:
             self.journal.push(self._too_late, (thread.first + ready.pattern.within, new.id))
         self._has_deadline(ready, new)
         if not watching.broken:
-            yield Advanced(ready.name, new.id, thread.binds, stage, live.id or None)
+            told.append(Advanced(ready.name, new.id, thread.binds, stage, live.id or None))
 
     def _has_deadline(self, ready: ReadyPattern, live: Live) -> None:
         if ready.pattern.deadline is not None:
@@ -162,21 +199,23 @@ class Stepping:
 
     # Complete.
 
-    def _at_its_end(self, live: Live, thread: Thread, number: int, slot: int) -> Iterator[Happening]:
+    def _end(self, live: Live, thread: Thread, number: int, slot: int, told: list[Happening]) -> None:
         ready = self.patterns[live.pattern]
         alternative = ready.program.slots[slot].alternative
         if not thread.owed:
-            yield from self._complete(live, thread, alternative)
+            self._complete(live, thread, alternative, told)
             return
         decided = truth(thread, self.edges, self._time) if ready.decides_at_once else None
         if decided is True:
-            yield from self._complete(live, thread, alternative)
-        elif decided is None and not self.pool.known(live.pattern, thread):
+            self._complete(live, thread, alternative, told)
+            return
+        fingerprint = self.pool.fingerprint(live.pattern, thread)
+        if decided is None and not self.pool.knows(fingerprint):
             stage = ready.program.stages[number].name
-            new = self.pool.born(live, thread, stage, NOTHING, alternative)
+            new = self.pool.born(live, thread, stage, NOTHING, fingerprint, alternative)
             self._has_deadline(ready, new)
             self._owes(new.id)
-            yield Advanced(ready.name, new.id, thread.binds, stage, live.id or None)
+            told.append(Advanced(ready.name, new.id, thread.binds, stage, live.id or None))
 
     def _owes(self, number: int) -> None:
         """Its relations are looked at when this time is over."""
@@ -184,7 +223,7 @@ class Stepping:
             self._owing[number] = None
             self.journal.note(self._owing.pop, number)
 
-    def _complete(self, live: Live, thread: Thread, alternative: int) -> Iterator[Happening]:
+    def _complete(self, live: Live, thread: Thread, alternative: int, told: list[Happening]) -> None:
         ready = self.patterns[live.pattern]
         match = matched(ready, thread, self.edges)
         if match is None or (identity := match.identity()) in self._told:
@@ -201,4 +240,4 @@ class Stepping:
                 self.pool.change(ancestor, met=True)
         if self.completing_leaves and live.id in self.pool.live:
             self.pool.remove(live.id)
-        yield Completed(ready.name, live.id, match.binds, match)
+        told.append(Completed(ready.name, live.id, match.binds, match))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from cepheid.graph.happenings import Happening
-from cepheid.graph.pool import Live, Pool
+from cepheid.graph.pool import Live
 from cepheid.graph.replaying import adopted, replayed
 from cepheid.graph.sifter import Sifter
 from cepheid.graph.threads import ReadyPattern
@@ -34,7 +33,7 @@ def take_in(sifter: Sifter, patterns: Sequence[ReadyPattern], past: bool) -> lis
     before = len(sifter.patterns)
     sifter.watch = WatchList([*sifter.patterns, *patterns])
     sifter.patterns = sifter.watch.patterns
-    sifter.pool.use(sifter.watch)
+    sifter.pool.use(sifter.watch, list(sifter.pool.live.values()))
     return [] if replay is None else adopted(sifter, replay, before)
 
 
@@ -51,9 +50,6 @@ def take_out(sifter: Sifter, pattern: int) -> list[Live]:
     sifter._found = [(number(old), *rest) for old, *rest in sifter._found]  # type: ignore[misc]
     sifter._forbidden = [(number(old), *rest) for old, *rest in sifter._forbidden]  # type: ignore[misc]
     sifter.choices = sifter.choices.renumbered(lambda old: None if old == pattern else number(old))
-    threads, next_id = list(sifter.pool.live.values()), sifter.pool.next_id
-    sifter.pool = Pool(sifter.watch, sifter.journal)
-    for live in threads:
-        sifter.pool.add(replace(live, pattern=number(live.pattern)))
-    sifter.pool.next_id = next_id
+    threads = [live._replace(pattern=number(live.pattern)) for live in sifter.pool.live.values()]
+    sifter.pool.use(sifter.watch, threads)
     return ended

@@ -215,6 +215,10 @@ class Sifter:
     def enabled(self) -> dict[str, bool]:
         return {p.name: n not in self._core.disabled for n, p in enumerate(self._core.patterns)}
 
+    def metadata(self, pattern: str) -> dict[str, Any]:
+        """What is said of a pattern by `meta`."""
+        return dict(self._core.patterns[self._number(pattern)].pattern.metadata)
+
     def add_patterns(self, patterns: Any, *, past: bool = False) -> list[Happening]:
         """More patterns. They see edges from the next one on; with `past` they are as if they had been there always,
         and what has happened to them is the answer."""
