@@ -84,6 +84,8 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("no_column", {"end": "until"}),
     ("bad_time_column", {"start": "tick", "time": None}),
     ("no_watermark", {"disorder": None}),
+    ("duplicate_name", {"partition_by": "first"}),
+    ("nested_in_stream", {"partition_by": ["graph", "places"]}),
     ("bad_option", {"happenings": ["expird"]}),
     ("bad_option", {"too_late": "forget"}),
 ]
@@ -91,7 +93,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
 
 def test_refused(spark: SparkSession, tmp_path: Path) -> None:
     write_batches(tmp_path / "in", [table([edge("g", ("e1", "kind", "a"), 1)])])
-    stream = read_stream(spark, tmp_path / "in")
+    stream = read_stream(spark, tmp_path / "in").selectExpr("*", "1 AS first", "array(1) AS places")
     for code, options in REFUSED:
         with pytest.raises(InputMistake) as caught:
             sifted(stream, PAIR, **options)

@@ -73,14 +73,14 @@ class _Places:
             self.labels[label][asked.label] = None
 
     def of(self, edge: Edge, edges: Edges) -> list[Alike]:
-        """An edge that is in the graph already."""
+        """Of an edge that is in the graph already: those for which its node has edges of all labels."""
         found = dict.fromkeys(self.free.get(edge.label, ()))
         for label in self.labels.get(edge.label, ()):
             for number in edges.leaving(edge.source, label):
                 for alike in self.told.get((label, key_of(edges[number].target)), ()):
                     if edge.label in alike.labels:
                         found[alike] = None
-        return list(found)
+        return [a for a in found if all(edges.leaving(edge.source, label) for label in a.labels)]
 
 
 def _text(test: Expr | None) -> str:

@@ -22,7 +22,7 @@ from cepheid.graph.saving import copy_of, state_of, with_state
 from cepheid.graph.switching import disable, enable, take_in, take_out
 from cepheid.pattern.graph_text import graph_text
 
-_FORMAT, _VERSION = "cepheid sifter", 1
+_FORMAT, _VERSION = "cepheid sifter", 2
 
 
 @dataclass(frozen=True)

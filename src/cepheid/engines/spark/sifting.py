@@ -21,6 +21,7 @@ from cepheid.engines.spark.sifting_work import (
     HAPPENINGS,
     KEY,
     LABEL,
+    OWN_COLUMNS,
     SOURCE,
     START,
     TARGET,
@@ -69,10 +70,11 @@ def sift(
     )
     columns.check(edges)
     ready = ready_patterns(patterns)
-    kinds = arrow_kinds(edges)
+    kinds = arrow_kinds(edges.select(*(_named(name) for name in (*columns.keys, columns.time))))
     given = Input(Columns(columns.time, ""), pa.schema(list(kinds.items())), True)
     timed = with_watermark(edges, given, None if disorder is None else duration(disorder))
     policy = policy_of(too_late)
+    _check_keys({name: kinds[name] for name in columns.keys})
     work = SiftingWork(
         tuple(r.pattern for r in ready),
         tuple((name, kinds[name]) for name in columns.keys),
@@ -165,6 +167,22 @@ def _kinds(happenings: Iterable[str], policy: TooLatePolicy) -> frozenset[str]:
             hint=nearest(name, list(HAPPENINGS)) or f"there are {', '.join(HAPPENINGS)}",
         )
     return asked | ({TOO_LATE} if policy is TooLatePolicy.DEAD_LETTER else frozenset())
+
+
+def _check_keys(keys: dict[str, pa.DataType]) -> None:
+    for name, kind in keys.items():
+        if name in OWN_COLUMNS:
+            raise InputMistake(
+                f"what is found has a column `{name}` of its own",
+                code="duplicate_name",
+                hint=f'rename the partition: df.withColumnRenamed("{name}", "graph")',
+            )
+        if pa.types.is_nested(kind):
+            raise InputMistake(
+                f"edges cannot be partitioned by `{name}`: it holds other values",
+                code="nested_in_stream",
+                hint="take the values in it, one by one",
+            )
 
 
 def _check_frame(edges: Any) -> None:

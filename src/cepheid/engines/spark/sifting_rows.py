@@ -55,11 +55,10 @@ def in_partitions(table: pa.Table, work: SiftingWork) -> list[Partition]:
     numbers, firsts = numbered(table, work.key_names())
     columns = [table.take(firsts)[name].to_pylist() for name in work.key_names()]
     keys = list(zip(*columns, strict=True)) if columns else [()]
-    rows = edge_rows(table, work)
-    found: dict[bytes, Partition] = {}
-    for number, row in zip(numbers.tolist(), rows, strict=True):
-        digest = digest_of(keys[number])
-        found.setdefault(digest, Partition(digest, keys[number], [])).rows.append(row)
+    digests = [digest_of(key) for key in keys]
+    found = {digest: Partition(digest, key, []) for digest, key in zip(digests, keys, strict=True)}
+    for number, row in zip(numbers.tolist(), edge_rows(table, work), strict=True):
+        found[digests[number]].rows.append(row)
     for partition in found.values():
         partition.rows.sort(key=_order)
     return list(found.values())
@@ -94,9 +93,8 @@ def edge_rows(table: pa.Table, work: SiftingWork) -> Iterator[EdgeRow]:
         table[TICK].to_pylist() if work.ticks else nothing,
     )
     for time, closes, source, label, values, start, end, tick in zip(*columns, strict=True):
-        target = _one_target(values)
-        edge = Edge(source, label, target, start, end, tick or 0, tick or 0)
-        yield EdgeRow(time, closes, edge)
+        node, target = plain_value(source, "source"), _one_target(values)
+        yield EdgeRow(time, closes, Edge(node, label, target, start, end, tick or 0, tick or 0))
 
 
 def _one_target(values: tuple[Any, ...]) -> Any:

@@ -23,6 +23,21 @@ KEY, TIME, SOURCE, LABEL, TARGET, START, END, TICK = "_k", "_t", "_s", "_l", "_v
 CLOSES = "_x"  # the row says that an edge which is there ends
 MATCH, TOO_LATE = "match", "too_late"
 HAPPENINGS = ("negated", "expired", "excluded")
+_MOMENT = pa.timestamp("us", "UTC")
+_INTERVAL = pa.struct([("stage", pa.string()), ("start", _MOMENT), ("end", _MOMENT)])
+# Of what is found, after the partition.
+OWN_COLUMNS = {
+    "kind": pa.string(),
+    "id": pa.string(),
+    "pattern": pa.string(),
+    "bindings": pa.map_(pa.string(), pa.string()),
+    "intervals": pa.list_(_INTERVAL),
+    "first": _MOMENT,
+    "last": _MOMENT,
+    "decided": _MOMENT,
+    "stage": pa.string(),
+    "reason": pa.string(),
+}
 
 
 @dataclass(frozen=True)
@@ -50,23 +65,7 @@ class SiftingWork:
     @cached_property
     def schema(self) -> pa.Schema:
         """Of what is found."""
-        moment = pa.timestamp("us", "UTC")
-        interval = pa.struct([("stage", pa.string()), ("start", moment), ("end", moment)])
-        return pa.schema(
-            [
-                *self.keys,
-                ("kind", pa.string()),
-                ("id", pa.string()),
-                ("pattern", pa.string()),
-                ("bindings", pa.map_(pa.string(), pa.string())),
-                ("intervals", pa.list_(interval)),
-                ("first", moment),
-                ("last", moment),
-                ("decided", moment),
-                ("stage", pa.string()),
-                ("reason", pa.string()),
-            ]
-        )
+        return pa.schema([*self.keys, *OWN_COLUMNS.items()])
 
     def key_names(self) -> list[str]:
         return [f"{KEY}{i}" for i in range(len(self.keys))]
