@@ -58,7 +58,7 @@ def test_the_scenarios_in_many_cuts(spark: SparkSession, tmp_path: Path) -> None
 
 
 def test_late_edges_and_what_happens_to_threads(spark: SparkSession, tmp_path: Path) -> None:
-    events = [("e1", "a", 1), ("e2", "b", 3), ("e3", "a", 100), ("e4", "b", 2), ("e5", "b", 200)]
+    events = [("e1", "a", 1), ("e2", "b", 3), ("e3", "a", 100), ("e4", "b", 200), ("e5", "b", 2)]
     rows = [edge("g", (node, "kind", kind), time) for node, kind, time in events]
     write_batches(tmp_path / "in", [table([row]) for row in rows])
     stream = read_stream(spark, tmp_path / "in").withWatermark("start", "1 second")
