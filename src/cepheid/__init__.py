@@ -53,6 +53,7 @@ _HOMES = {
     "var": "cepheid.pattern.graph_builder",
     "value": "cepheid.pattern.graph_builder",
     "detect": "cepheid.engines.spark.run",
+    "sift": "cepheid.engines.spark.sifting",
     "explain_spark": "cepheid.engines.spark.explaining",
     "write_stream": "cepheid.engines.spark.writing",
     "ParquetSink": "cepheid.engines.spark.sinks",

@@ -28,4 +28,4 @@ def test_choices_that_no_thread_can_lose_to_are_forgotten() -> None:
             sifter.add(Edge(f"e{time}", role, f"person {i}", time))
     sifter.finish()
     assert len(sifter.drain_completed()) == 1000  # who has paid has not gone
-    assert sum(len(made) for made in sifter._chosen.values()) < 200
+    assert sum(len(made) for made in sifter.choices.made.values()) < 200

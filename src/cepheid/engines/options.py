@@ -53,7 +53,7 @@ def make_options(
     threads: int | None = None,
 ) -> Options:
     columns = Columns(time, type, _names(order), end, time_unit)
-    late, policy = None, _policy(too_late)
+    late, policy = None, policy_of(too_late)
     if disorder is not None or lateness is not None:
         late = Lateness(duration(disorder or 0), duration(lateness or 0), policy)
     moment = None if now is None else to_microseconds(now, time_unit)
@@ -76,7 +76,7 @@ def _names(value: str | Sequence[str] | None) -> tuple[str, ...]:
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
 
 
-def _policy(name: str) -> TooLatePolicy:
+def policy_of(name: str) -> TooLatePolicy:
     try:
         return TooLatePolicy(name.replace("-", "_"))
     except ValueError:

@@ -78,6 +78,23 @@ class Edges:
         self.all[number] = replace(edge, end=end, end_tick=tick)
         return True
 
+    def newest(self) -> tuple[int | None, list[int]]:
+        """What `forget_last` needs to know of the time before."""
+        return self.latest, self._newest
+
+    def forget_last(self, newest: tuple[int | None, list[int]]) -> None:
+        """As if the last one had not come."""
+        edge = self.all.pop()
+        source, target = key_of(edge.source), key_of(edge.target)
+        del self._known[source, edge.label, target, edge.start]
+        _drop_last(self._from, (source, edge.label))
+        _drop_last(self._to, (edge.label, target))
+        _drop_last(self._labelled, edge.label)
+        same_time = newest[1] is self._newest and newest[0] == edge.start
+        self.latest, self._newest = newest
+        if same_time:
+            self._newest.pop()
+
     def check_end(self, number: int, end: int) -> None:
         """May it end so?"""
         edge = self.all[number]
@@ -115,6 +132,12 @@ class Edges:
             self.latest, self._newest = start, [number]
         elif start == self.latest:
             self._newest.append(number)
+
+
+def _drop_last(index: dict[Any, list[int]], key: Any) -> None:
+    index[key].pop()
+    if not index[key]:
+        del index[key]
 
 
 def check_edge(edge: Edge) -> None:

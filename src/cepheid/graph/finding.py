@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from cepheid.graph.clauses import Binds, ReadyClause, bound_to, candidates, exists, merged, ready
@@ -22,13 +23,19 @@ class ReadyStage:
     own: tuple[ReadyClause, ...]
     others: tuple[ReadyClause, ...]
     absent: tuple[ReadyClause, ...]
+    beside: frozenset[str] = frozenset()  # variables that only stages in any order with it bind
 
-    @property
+    @cached_property
     def waits(self) -> bool:
         """Is it known only when its time is over? An edge may end, or one that must not be there may still come."""
         return bool(self.others or self.absent)
 
-    @property
+    @cached_property
+    def is_alone(self) -> bool:
+        """Is everything said of it by the edges of its own node?"""
+        return not self.others and all(clause.late is None for clause in self.own)
+
+    @cached_property
     def finds(self) -> frozenset[str]:
         """The variables that its own edges bind."""
         return frozenset({self.anchor} | {c.bind for c in self.own if c.bind is not None})
@@ -148,4 +155,9 @@ def stands(stage: ReadyStage, found: Found, edges: Edges) -> bool:
     """Now that its time is over: do its edges hold at that time, and is what must be absent so?"""
     if not all(edges[n].holds_at(found.time) for n in found.others):
         return False
-    return not any(exists(clause, edges, found.binds, found.time) for clause in stage.absent)
+    known = found.binds
+    if stage.absent and not stage.beside.isdisjoint(
+        known
+    ):  # the order in which they are found does not matter
+        known = {name: value for name, value in known.items() if name not in stage.beside}
+    return not any(exists(clause, edges, known, found.time) for clause in stage.absent)

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from cepheid.graph.batch import shared_values
 from cepheid.graph.clauses import Binds
 from cepheid.graph.edges import key_of
+from cepheid.graph.journal import Journal
 from cepheid.graph.program import DONE
-from cepheid.graph.threads import ReadyPattern, Thread
+from cepheid.graph.threads import Thread
+from cepheid.graph.watch_list import WatchList
 from cepheid.graph.watching import NOTHING, Watching
 
 Key = tuple[Any, ...]
+# Where threads are looked up: under the number of a group of stages or guards, under a pattern whose alternatives
+# exclude each other, under an edge; and what their variables are.
+Address = tuple[Any, ...]
+_SHARING, _OWING = "sharing", "owing"
 
 
-@dataclass(frozen=True)
-class Live:
+class Live(NamedTuple):
     """A thread in the pool."""
 
     id: int  # from 1; 0 is not in the pool
@@ -32,32 +35,48 @@ class Live:
 
 
 def key_for(names: Iterable[str], binds: Binds) -> Key:
-    return tuple(key_of(binds[name]) for name in names)
+    return tuple([key_of(binds[name]) for name in names])
 
 
 class Pool:
-    """Threads by number; `joins` and `needs` say by which variables of theirs they are looked up."""
+    """Threads by number, and where each is looked up: with the number of the stage or guard that is meant there."""
 
-    def __init__(self, patterns: list[ReadyPattern]) -> None:
-        self.patterns = patterns
-        self.live: dict[int, Live] = {}
+    def __init__(self, watch: WatchList, journal: Journal) -> None:
+        self.journal = journal
         self.next_id = 1
-        self._prints: set[Any] = set()
-        self._waiting: defaultdict[tuple[int, int, int], dict[Key, dict[int, None]]] = defaultdict(dict)
-        self._watching: defaultdict[tuple[int, int, int], dict[Key, dict[int, None]]] = defaultdict(dict)
-        self._sharing: defaultdict[tuple[int, int, int], dict[Key, dict[int, None]]] = defaultdict(dict)
-        self._owing: defaultdict[tuple[int, int, int], dict[Key, dict[int, None]]] = defaultdict(dict)
+        self.touched = 0  # threads that were looked at
+        self.use(watch, ())
+
+    def use(self, watch: WatchList, threads: Iterable[Live]) -> None:
+        """These threads of these patterns, and no others."""
+        self.watch, self.patterns = watch, watch.patterns
+        self.live: dict[int, Live] = {}
+        self._prints: dict[Any, None] = {}
+        self._print_of: dict[int, Any] = {}
+        self._there: dict[Address, dict[int, int]] = {}
+        self._addresses: dict[int, list[Address]] = {}
         self._broken: dict[int, None] = {}
-        self._joins = [_joins(pattern) for pattern in patterns]
+        self._back: list[Live] = []  # were put back, and lie behind younger ones
+        for live in threads:
+            self.add(live)
 
     def __len__(self) -> int:
         return len(self.live)
 
-    def known(self, pattern: int, thread: Thread) -> bool:
-        return self._print(pattern, thread) in self._prints
+    def fingerprint(self, pattern: int, thread: Thread) -> Any:
+        return pattern, thread.fingerprint(self.patterns[pattern].ends_matter)
+
+    def knows(self, fingerprint: Any) -> bool:
+        return fingerprint in self._prints
 
     def born(
-        self, parent: Live, thread: Thread, stage: str, watching: Watching, alternative: int | None = None
+        self,
+        parent: Live,
+        thread: Thread,
+        stage: str,
+        watching: Watching,
+        fingerprint: Any,
+        alternative: int | None = None,
     ) -> Live:
         """A new thread; its alternative is that of its slot, unless it is at its end."""
         ancestors = (*parent.ancestors, parent.id) if parent.id else ()
@@ -65,83 +84,117 @@ class Pool:
             alternative = self.patterns[parent.pattern].program.slots[thread.slot].alternative
         live = Live(self.next_id, parent.pattern, thread, ancestors, watching, False, stage, alternative)
         self.next_id += 1
-        self.add(live)
+        self.add(live, fingerprint)
+        self.journal.note(self._unborn, live.id)
         return live
 
-    def add(self, live: Live) -> None:
+    def add(self, live: Live, fingerprint: Any = None) -> None:
+        number = live.id
         if live.watching.broken:
-            self._broken[live.id] = None
-        self.live[live.id] = live
-        self._prints.add(self._print(live.pattern, live.thread))
-        for table, place, key in self._entries(live):
-            table[place].setdefault(key, {})[live.id] = None
+            self._broken[number] = None
+        self.live[number] = live
+        own = self.fingerprint(live.pattern, live.thread) if fingerprint is None else fingerprint
+        self._prints[own] = None
+        self._print_of[number] = own
+        addresses: list[Address] = []
+        for address, what in self._entries(live):
+            addresses.append(address)
+            there = self._there.get(address)
+            if there is None:
+                self._there[address] = {number: what}
+            else:
+                there[number] = what
+        self._addresses[number] = addresses
 
     def remove(self, number: int) -> Live:
+        live = self._take_out(number)
+        self.journal.note(self._put_back, live)
+        return live
+
+    def _take_out(self, number: int) -> Live:
         live = self.live.pop(number)
         self._broken.pop(number, None)
-        self._prints.discard(self._print(live.pattern, live.thread))
-        for table, place, key in self._entries(live):
-            ids = table[place][key]
-            del ids[number]
-            if not ids:
-                del table[place][key]
+        self._prints.pop(self._print_of.pop(number), None)
+        for address in self._addresses.pop(number):
+            there = self._there[address]
+            del there[number]
+            if not there:
+                del self._there[address]
         return live
 
     def change(self, live: Live, **changes: Any) -> Live:
         """For what it is not looked up by."""
-        changed = replace(live, **changes)
-        if changed.watching.broken:
-            self._broken[live.id] = None
-        self.live[live.id] = changed
+        changed = live._replace(**changes)
+        self._set(changed)
+        self.journal.note(self._set, live)
         return changed
 
-    def waiting(self, pattern: int, slot: int, stage: int, binds: Binds) -> list[Live]:
-        """Threads that wait for a stage in a slot, and whose variables agree with those that were found."""
-        names = self._joins[pattern][slot, stage]
-        ids = self._waiting[pattern, slot, stage].get(key_for(names, binds), ())
-        return [self.live[i] for i in ids]
+    def _set(self, live: Live) -> None:
+        self.live[live.id] = live
+        if live.watching.broken:
+            self._broken[live.id] = None
+        else:
+            self._broken.pop(live.id, None)
 
-    def watching(self, pattern: int, piece: int, guard: int, binds: Binds) -> list[Live]:
-        names = self.patterns[pattern].rules[piece].guards[guard].keys
-        ids = self._watching[pattern, piece, guard].get(key_for(names, binds), ())
-        return [self.live[i] for i in ids]
+    # What a step that failed has done is taken back.
 
-    def broken(self) -> list[Live]:
-        return [self.live[number] for number in self._broken]
+    def _unborn(self, number: int) -> None:
+        self._take_out(number)
+        self.next_id = number
+
+    def _put_back(self, live: Live) -> None:
+        self.add(live)
+        self._back.append(live)
+
+    def in_order(self) -> None:
+        """The oldest first, as they came, when some were put back."""
+        if not self._back:
+            return
+        self.live = dict(sorted(self.live.items()))
+        for live in self._back:
+            for address in self._addresses.get(live.id, ()):
+                self._there[address] = dict(sorted(self._there[address].items()))
+        self._back.clear()
+
+    # Who is meant.
+
+    def at(self, group: int, names: Iterable[str], binds: Binds) -> list[tuple[Live, int]]:
+        """Threads that a stage or a guard of a group is looked for by, and whose variables agree with those that were
+        found; and the number of the stage or guard."""
+        there = self._there.get((group, *key_for(names, binds)))
+        if there is None:
+            return []
+        self.touched += len(there)
+        return [(self.live[number], what) for number, what in there.items()]
+
+    def broken(self) -> Collection[int]:
+        return self._broken
 
     def sharing(self, pattern: int, values: Key) -> list[Live]:
         """Threads of an exclusive choice with these shared values."""
-        return [self.live[i] for i in self._sharing[pattern, 0, 0].get(values, ())]
+        there = self._there.get((_SHARING, pattern, values), ())
+        self.touched += len(there)
+        return [self.live[number] for number in there]
 
     def owing_to(self, edge: int) -> list[int]:
         """Threads at their end whose relations look at an edge."""
-        return list(self._owing[0, 0, 0].get((edge,), ()))
+        return list(self._there.get((_OWING, edge), ()))
 
-    def _print(self, pattern: int, thread: Thread) -> Any:
-        return pattern, thread.fingerprint(self.patterns[pattern].ends_matter)
-
-    def _entries(self, live: Live) -> Iterator[tuple[Any, tuple[int, int, int], Key]]:
+    def _entries(self, live: Live) -> Iterator[tuple[Address, int]]:
         pattern, thread = self.patterns[live.pattern], live.thread
-        for stage in pattern.wanted(thread):
-            names = self._joins[live.pattern][thread.slot, stage]
-            yield self._waiting, (live.pattern, thread.slot, stage), key_for(names, thread.binds)
+        binds = thread.binds
         shared = pattern.program.shared
-        if shared is not None and shared <= thread.binds.keys():
-            yield self._sharing, (live.pattern, 0, 0), shared_values(thread.binds, shared)
+        if shared is not None and shared <= binds.keys():
+            yield (_SHARING, live.pattern, shared_values(binds, shared)), 0
         if thread.slot == DONE:
             for edge in {n for _, left, right in thread.owed for hold in (left, right) for n in hold.edges}:
-                yield self._owing, (0, 0, 0), (edge,)
+                yield (_OWING, edge), 0
             return
-        for guard in live.watching.watched:
-            piece = pattern.program.slots[thread.slot].piece
-            names = pattern.rules[piece].guards[guard].keys
-            yield self._watching, (live.pattern, piece, guard), key_for(names, thread.binds)
-
-
-def _joins(pattern: ReadyPattern) -> dict[tuple[int, int], tuple[str, ...]]:
-    """By slot and stage: variables that a thread there surely has, and that the stage finds by itself."""
-    found = {}
-    for slot, bound in zip(range(len(pattern.program.slots)), pattern.program.bound, strict=True):
-        for stage in pattern.program.slots[slot].stages:
-            found[slot, stage] = tuple(sorted(bound & pattern.stages[stage].finds))
-    return found
+        for stage in pattern.wanted(thread):
+            group, names = self.watch.stage_groups[live.pattern][stage]
+            yield (group, *key_for(names, binds)), stage
+        if live.watching.watched:
+            groups = self.watch.guard_groups[live.pattern][pattern.program.slots[thread.slot].piece]
+            for guard in live.watching.watched:
+                group, names = groups[guard]
+                yield (group, *key_for(names, binds)), guard

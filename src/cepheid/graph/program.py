@@ -212,6 +212,13 @@ def _surely_bound(
     return tuple(k or frozenset() for k in known)
 
 
+def variables_beside(program: GraphProgram, stage: int) -> frozenset[str]:
+    """What only stages that come in any order with one bind: it does not see these."""
+    number, slot = next((n, slot) for n, slot in enumerate(program.slots) if stage in slot.stages)
+    others = (bound_by(program.stages[s]) for s in slot.stages if s != stage)
+    return frozenset[str]().union(*others) - bound_by(program.stages[stage]) - program.bound[number]
+
+
 def computed(block: Block, bound: frozenset[str]) -> frozenset[str]:
     """The variables of `let` that can be computed from others."""
     found: frozenset[str] = frozenset()

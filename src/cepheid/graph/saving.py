@@ -15,31 +15,37 @@ from typing import Any, TypeVar
 
 from cepheid.errors import SnapshotMistake
 from cepheid.graph.batch import GraphMatch
+from cepheid.graph.choices import Choices
 from cepheid.graph.edges import Edge, Edges
 from cepheid.graph.finding import Found
 from cepheid.graph.intervals import Interval
+from cepheid.graph.journal import Journal
 from cepheid.graph.pool import Live, Pool
 from cepheid.graph.sifter import Sifter
 from cepheid.graph.threads import Hold, ReadyPattern, Thread
+from cepheid.graph.watch_list import WatchList
 from cepheid.graph.watching import Watching
 from cepheid.matching.values import decode, encode
 from cepheid.pattern.graph_pattern import Allen, Relation
 
 _CLASSES: dict[str, Any] = {
-    c.__name__: c for c in (Allen, Edge, Found, GraphMatch, Hold, Interval, Live, Relation, Thread, Watching)
+    c.__name__: c
+    for c in (Allen, Choices, Edge, Found, GraphMatch, Hold, Interval, Live, Relation, Thread, Watching)
 }
-_MADE_AGAIN = {"patterns", "edges", "pool", "watch"}
+_MADE_AGAIN = {"patterns", "edges", "pool", "watch", "journal", "tried"}
+_HEAPS = {"_ends", "_too_late", "_deadlines"}  # written in order, which is one way to lay out a heap
 
 
 def state_of(sifter: Sifter) -> str:
     """All that a sifter knows, but for its patterns."""
-    state = {name: written(value) for name, value in vars(sifter).items() if name not in _MADE_AGAIN}
+    own = {name: value for name, value in vars(sifter).items() if name not in _MADE_AGAIN}
+    state = {name: written(sorted(value) if name in _HEAPS else value) for name, value in own.items()}
     edges, live = written(sifter.edges.all), written(list(sifter.pool.live.values()))
     whole = {"state": state, "edges": edges, "live": live, "next_id": sifter.pool.next_id}
     return json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
 
 
-def with_state(patterns: Sequence[ReadyPattern], text: str) -> Sifter:
+def with_state(patterns: Sequence[ReadyPattern] | WatchList, text: str) -> Sifter:
     """A sifter of these patterns, in a state that another of the same patterns was in."""
     whole, sifter = json.loads(text), Sifter(patterns)
     known = {name for name in vars(sifter) if name not in _MADE_AGAIN}
@@ -73,12 +79,8 @@ def written(value: Any) -> Any:
     if isinstance(value, Enum):
         return {"$e": [kind, value.value]}
     if kind in _CLASSES:
-        return {
-            "$c": [
-                kind,
-                {f.name: written(getattr(value, f.name)) for f in fields(value) if f.name != "place"},
-            ]
-        }
+        names = getattr(value, "_fields", None) or [f.name for f in fields(value)]
+        return {"$c": [kind, {name: written(getattr(value, name)) for name in names if name != "place"}]}
     if isinstance(value, list):
         return [written(v) for v in value]
     if isinstance(value, dict):
@@ -117,10 +119,12 @@ def read(value: Any) -> Any:
 
 def copy_of(sifter: Sifter) -> Sifter:
     """Another sifter in the same state: what is fed to one is not seen by the other."""
-    return _like(sifter)
+    other = _like(sifter)
+    other.journal = other.pool.journal = Journal()
+    return other
 
 
-_Owner = TypeVar("_Owner", Sifter, Edges, Pool)
+_Owner = TypeVar("_Owner", bound=Sifter | Edges | Pool | Choices)
 
 
 def _like(owner: _Owner) -> _Owner:
@@ -131,9 +135,7 @@ def _like(owner: _Owner) -> _Owner:
 
 
 def _copied(value: Any) -> Any:
-    if isinstance(value, Edges):
-        return _like(value)
-    if isinstance(value, Pool):  # all else that is no container is never changed
+    if isinstance(value, (Edges, Pool, Choices)):  # all else that is no container is never changed
         return _like(value)
     if isinstance(value, defaultdict):
         return defaultdict(value.default_factory, {k: _copied(v) for k, v in value.items()})

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from cepheid.graph.checking import check_body, check_program
 from cepheid.graph.clauses import Binds, merged, moment
-from cepheid.graph.edges import Edges
+from cepheid.graph.edges import Edges, key_of
 from cepheid.graph.finding import Found, ReadyStage, ready_stage
 from cepheid.graph.guards import Guard, guards_of
-from cepheid.graph.program import DONE, GraphProgram, Move, flatten
+from cepheid.graph.program import DONE, GraphProgram, Move, flatten, variables_beside
 from cepheid.matching.evaluate import compile_test, compile_value
 from cepheid.matching.moment import Test, Value
 from cepheid.pattern.graph_pattern import Allen, GraphPattern, Relation, variables_in
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(NamedTuple):
     """A stage that was found."""
 
     stage: int
@@ -30,8 +29,9 @@ class Hold:
 Owed = tuple[Relation, Hold, Hold]
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(NamedTuple):
+    """A tuple: they are made by the thousand."""
+
     slot: int  # that it waits for; DONE if it waits for nothing
     binds: dict[str, Any]
     holds: tuple[Hold | None, ...]  # by stage; of a loop those of this round
@@ -46,10 +46,17 @@ class Thread:
     done: frozenset[int] = frozenset()  # stages of this slot
 
     def fingerprint(self, ends: bool = False) -> Any:
-        """Two threads with the same say the same. `ends`: the edges matter, and not only when they start."""
-        held = self.holds if ends else tuple(None if h is None else h.time for h in self.holds)
-        past = self.past if ends else tuple(h.time for h in self.past)
-        binds = tuple(sorted((n, type(v).__name__ == "bool", v) for n, v in self.binds.items()))
+        """Two threads with the same say the same. `ends`: the edges matter, and not only when they start. So they do
+        for stages in any order until all are found: no edge is part of two."""
+        held: Any = self.holds
+        past: Any = self.past
+        if not ends:
+            held = tuple([None if h is None else h.time for h in self.holds])
+            if self.past:
+                past = tuple((h.stage, h.time) for h in self.past)
+            if self.done:
+                held = (held, *(frozenset(h.edges) for s in self.done if (h := self.holds[s]) is not None))
+        binds = tuple([(name, key_of(self.binds[name])) for name in sorted(self.binds)])
         return (self.slot, self.done, self.counts, held, past, binds)
 
 
@@ -61,11 +68,16 @@ class ReadyPattern:
         check_body(pattern.body)
         self.program: GraphProgram = flatten(pattern)
         check_program(self.program)
-        self.stages: list[ReadyStage] = [ready_stage(s.anchor, s.clauses) for s in self.program.stages]
+        self.stages: list[ReadyStage] = [
+            replace(ready_stage(s.anchor, s.clauses), beside=variables_beside(self.program, number))
+            for number, s in enumerate(self.program.stages)
+        ]
         self.rules = [PieceRules(self.program, number) for number in range(len(self.program.pieces))]
 
         self.slot_of = {s: at for at, slot in enumerate(self.program.slots) for s in slot.stages}
         self._waiting = {s for s in range(len(self.stages)) if self._waits(s)}
+        waiting = [slot for slot in self.program.slots if not self._waiting.isdisjoint(slot.stages)]
+        self._remembered = {s for slot in waiting for s in slot.stages}
 
     def waits(self, stage: int) -> bool:
         """Is it known only when its time is over whether the stage is found, or what follows from it?"""
@@ -73,8 +85,7 @@ class ReadyPattern:
 
     def remembered(self, stage: int) -> bool:
         """Is it asked for again when its time is over? So is one that stands beside another that waits."""
-        slot = self.program.slots[self.slot_of[stage]]
-        return any(s in self._waiting for s in slot.stages)
+        return stage in self._remembered
 
     def _waits(self, stage: int) -> bool:
         rules = self.rules[self.program.slots[self.slot_of[stage]].piece]
@@ -90,8 +101,25 @@ class ReadyPattern:
         return self.pattern.name
 
     @cached_property
+    def labels(self) -> frozenset[str]:
+        """Edges of other labels say nothing to it."""
+        guards = [guard.stage for rules in self.rules for guard in rules.guards]
+        return frozenset(
+            clause.label for s in (*self.stages, *guards) for clause in (*s.own, *s.others, *s.absent)
+        )
+
+    @cached_property
     def ends_matter(self) -> bool:
         return any(piece.block.relations for piece in self.program.pieces)
+
+    def begun_in(self, slot: int) -> tuple[Thread, ...]:
+        """Those that may begin with a slot."""
+        return self._begun.get(slot, ())
+
+    @cached_property
+    def _begun(self) -> dict[int, tuple[Thread, ...]]:
+        begun = list(self.begin())
+        return {thread.slot: tuple(t for t in begun if t.slot == thread.slot) for thread in begun}
 
     def begin(self) -> Iterator[Thread]:
         """A thread that has found nothing yet, for each way to begin."""
@@ -121,7 +149,7 @@ class ReadyPattern:
         hold = Hold(number, found.time, found.own)
         holds = (*thread.holds[:number], hold, *thread.holds[number + 1 :])
         done = thread.done | {number}
-        tick = max(edges[n].tick for n in found.edges)
+        tick = max([edges.all[n].tick for n in found.edges])
         if thread.floor is None and not thread.done:
             first, latest, created = found.time, found.time, tick
         else:
@@ -134,19 +162,25 @@ class ReadyPattern:
         within = self.pattern.within
         if within is not None and latest - first > within:
             return None
-        return replace(
-            thread,
-            binds=binds,
-            holds=holds,
-            done=done,
-            first=first,
-            latest=latest,
-            created=created,
-            tick=tick,
+        return Thread(
+            thread.slot,
+            binds,
+            holds,
+            thread.counts,
+            thread.past,
+            first,
+            thread.floor,
+            latest,
+            created,
+            tick,
+            thread.owed,
+            done,
         )
 
     def _taken(self, thread: Thread, found: Found) -> bool:
         """Does another stage of the slot hold one of the edges?"""
+        if not thread.done:
+            return False
         held = (thread.holds[s] for s in thread.done)
         return any(not set(found.own).isdisjoint(h.edges) for h in held if h is not None)
 
@@ -161,14 +195,16 @@ class ReadyPattern:
     def moved_on(self, thread: Thread) -> Iterator[Thread]:
         """From a slot that is done to all that may come after. Relations of a block that is done are owed."""
         rules = self.block_done(thread)
-        if rules is not None:
-            thread = replace(thread, owed=(*thread.owed, *rules.owed(thread)))
+        if rules is not None and rules.relations:
+            thread = thread._replace(owed=(*thread.owed, *rules.owed(thread)))
         for move in self.program.after[thread.slot]:
             moved = self._moved(thread, move)
             if moved is not None:
                 yield moved
 
     def _moved(self, thread: Thread, move: Move) -> Thread | None:
+        if not move.steps:
+            return thread._replace(slot=move.to, floor=thread.latest, done=frozenset())
         counts, binds, holds, past = list(thread.counts), thread.binds, thread.holds, thread.past
         for step in move.steps:
             loop = self.program.loops[step.loop]
@@ -185,15 +221,18 @@ class ReadyPattern:
                 if rounds < loop.least:
                     return None
                 counts[step.loop] = 0
-        return replace(
-            thread,
-            slot=move.to,
-            binds=binds,
-            holds=holds,
-            counts=tuple(counts),
-            past=past,
-            floor=thread.latest,
-            done=frozenset(),
+        return Thread(
+            move.to,
+            binds,
+            holds,
+            tuple(counts),
+            past,
+            thread.first,
+            thread.latest,
+            thread.latest,
+            thread.created,
+            thread.tick,
+            thread.owed,
         )
 
 

@@ -26,6 +26,8 @@ def watching_after(
     before: Watching, rules: PieceRules, thread: Thread, edges: Edges, now: int
 ) -> Watching | None:
     """The same for a thread that has come further; None if a window is broken for good."""
+    if not rules.guards:
+        return before
     watched, settled, broken = set(before.watched), set(before.settled), dict(before.broken)
     for number, guard in enumerate(rules.guards):
         window = guard.window(thread)
@@ -50,6 +52,8 @@ def watching_after(
             if first is not None:
                 broken[number] = first
             watched.add(number)
+    if watched == before.watched and settled == before.settled:  # then nothing is broken that was not
+        return before
     return Watching(frozenset(watched), frozenset(settled), tuple(broken.items()))
 
 

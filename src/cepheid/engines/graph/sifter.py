@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -18,10 +19,10 @@ from cepheid.graph import sifter as core
 from cepheid.graph.happenings import Completed, Ended, Excluded, Happening, TickDelta
 from cepheid.graph.pool import Live
 from cepheid.graph.saving import copy_of, state_of, with_state
-from cepheid.graph.switching import disable, enable
+from cepheid.graph.switching import disable, enable, take_in, take_out
 from cepheid.pattern.graph_text import graph_text
 
-_FORMAT, _VERSION = "cepheid sifter", 1
+_FORMAT, _VERSION = "cepheid sifter", 2
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Sifter:
 
     Edges come in the order of their starts; those of one time in any order. What depends on all edges of a time (that
     something is not there, that an interval has ended) is told when the time is over: with the next edge of a later
-    time, at the end of the tick, or by `finish`.
+    time, by `advance`, at the end of the tick, or by `finish`. A step that fails changes nothing.
 
     >>> sifter = Sifter('graph pattern p { stage a { .kind = "a" } stage b { .kind = "b" } }')
     >>> sifter.add("e1", "kind", "a", 1)
@@ -66,23 +67,25 @@ class Sifter:
 
     def add(self, source: Any, label: str, target: Any, start: Any, end: Any = None) -> list[Happening]:
         """An edge that is new, or one that is known and ends. What happens because of it is the answer."""
-        edge = made_edge(self._clock, source, label, target, start, end)
-        known = self._core.edges.number(edge)
-        if known is not None:
-            return [] if edge.end is None else self._closed(known, edge.end)
-        self._in_order(edge.start, "starts")
-        return self._told(self._core.add(edge))
+        with self._as_a_whole():
+            edge = made_edge(self._clock, source, label, target, start, end)
+            known = self._core.edges.number(edge)
+            if known is not None:
+                return [] if edge.end is None else self._closed(known, edge.end)
+            self._in_order(edge.start, "an edge starts")
+            return self._told(self._core.add(edge))
 
     def close(self, source: Any, label: str, target: Any, end: Any, *, start: Any = None) -> list[Happening]:
         """An open edge ends. Without a start it is the one that is open."""
-        number = find_edge(self._core.edges, self._clock, source, label, target, start)
-        return self._closed(number, self._clock.microseconds(end))
+        with self._as_a_whole():
+            number = find_edge(self._core.edges, self._clock, source, label, target, start)
+            return self._closed(number, self._clock.microseconds(end))
 
     def _closed(self, number: int, end: int) -> list[Happening]:
         if self._core.edges[number].end == end:
             return []
         self._core.edges.check_end(number, end)
-        self._in_order(end, "ends")
+        self._in_order(end, "an edge ends")
         return self._told(self._core.close(number, end))
 
     def read(
@@ -119,13 +122,36 @@ class Sifter:
     def _in_order(self, time: int, what: str) -> None:
         if self._latest is not None and time < self._latest:
             raise InputMistake(
-                f"an edge {what} at {self._clock.time(time)}, but time has come to {self._clock.time(self._latest)}",
+                f"{what} at {self._clock.time(time)}, but time has come to {self._clock.time(self._latest)}",
                 code="out_of_order",
                 hint="sort the edges by their start, or look for matches in the whole: Graph().read(edges).find(...)",
             )
         self._latest = time
 
+    @contextmanager
+    def _as_a_whole(self) -> Iterator[None]:
+        """What fails changes nothing, here as in the core."""
+        latest, numbers = self._latest, self._clock.numbers
+        try:
+            yield
+        except BaseException:
+            self._latest, self._clock.numbers = latest, numbers
+            raise
+
     # Time.
+
+    def advance(self, time: Any) -> list[Happening]:
+        """Time has come so far without an edge: none that starts or ends before it will come.
+
+        >>> sifter = Sifter('graph pattern p { stage a { .kind = "a" } stage b { .kind = "b" } within 5s }')
+        >>> told = sifter.add("e1", "kind", "a", 1)
+        >>> sifter.advance(6), sifter.advance(7)
+        ([], [Expired(pattern='p', thread=1, binds={'a': 'e1'}, stage='a', elapsed=0)])
+        """
+        with self._as_a_whole():
+            reached = self._clock.microseconds(time)
+            self._in_order(reached, "it cannot be")
+            return self._told(self._core.advance(reached))
 
     def finish(self) -> list[Happening]:
         """No more edges of this time will come."""
@@ -189,6 +215,30 @@ class Sifter:
     def enabled(self) -> dict[str, bool]:
         return {p.name: n not in self._core.disabled for n, p in enumerate(self._core.patterns)}
 
+    def metadata(self, pattern: str) -> dict[str, Any]:
+        """What is said of a pattern by `meta`."""
+        return dict(self._core.patterns[self._number(pattern)].pattern.metadata)
+
+    def add_patterns(self, patterns: Any, *, past: bool = False) -> list[Happening]:
+        """More patterns. They see edges from the next one on; with `past` they are as if they had been there always,
+        and what has happened to them is the answer."""
+        new = ready_patterns(patterns)
+        for ready in new:
+            if any(ready.name == known.name for known in self._core.patterns):
+                raise PatternMistake(
+                    f"there is a graph pattern `{ready.name}` already",
+                    code="duplicate_name",
+                    place=ready.pattern.place,
+                    hint=f'rename it, or take the other out: sifter.remove_pattern("{ready.name}")',
+                )
+        return self._told(take_in(self._core, new, past))
+
+    def remove_pattern(self, pattern: str) -> list[Happening]:
+        """A pattern less; its threads end. Its matches stay until they are drained."""
+        number = self._number(pattern)
+        names = [p.name for p in self._core.patterns]
+        return [_ended(names[live.pattern], live) for live in take_out(self._core, number)]
+
     def kill(self, entity: Any) -> list[Happening]:
         """Ends the threads that have bound an entity. What is left open in this time is told first."""
         node = plain_value(entity, "node")
@@ -206,8 +256,7 @@ class Sifter:
         return names.index(pattern)
 
     def _ended(self, threads: Iterable[Live]) -> list[Happening]:
-        patterns = self._core.patterns
-        return [Ended(patterns[t.pattern].name, t.id, dict(t.thread.binds), t.stage) for t in threads]
+        return [_ended(self._core.patterns[live.pattern].name, live) for live in threads]
 
     def _told(self, happenings: Iterable[Happening]) -> list[Happening]:
         return [self._with_times(happening) for happening in happenings]
@@ -244,7 +293,7 @@ class Sifter:
     def restore(cls, snapshot: bytes) -> Self:
         """A sifter that goes on exactly where the other stood when it wrote the snapshot."""
         whole = _read(snapshot)
-        patterns = ready_patterns(whole["patterns"])
+        patterns = ready_patterns(whole["patterns"]) if whole["patterns"] else []
         clock = Clock(whole["unit"], whole["numbers"])
         return cls._with(clock, with_state(patterns, whole["state"]), whole["latest"])
 
@@ -253,6 +302,10 @@ class Sifter:
         other = cls.__new__(cls)
         other._clock, other._core, other._latest = clock, inner, latest
         return other
+
+
+def _ended(pattern: str, live: Live) -> Ended:
+    return Ended(pattern, live.id, dict(live.thread.binds), live.stage)
 
 
 def _read(snapshot: bytes) -> dict[str, Any]:

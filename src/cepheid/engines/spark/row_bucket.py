@@ -1,193 +1,53 @@
-"""One bucket of partitions under MATCH_RECOGNIZE: rows that wait for the watermark, partitions that wait for rows.
-
-No Spark in here, as in `bucket.py`.
-"""
+"""One bucket of partitions under MATCH_RECOGNIZE."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from cepheid.engines.spark.bucket_store import (
-    BLOCK,
-    INDEX,
-    STATE_VERSION,
-    Counts,
-    Store,
-    WaitingBlobs,
-    check_start,
-    write_segments,
-)
 from cepheid.engines.spark.open_partitions import STREAM, OpenPartitions
-from cepheid.engines.spark.partition_rows import TIME, concatenated, in_partitions
-from cepheid.engines.spark.row_work import BODY, METRICS, RowWork
+from cepheid.engines.spark.partition_rows import TIME, in_partitions
+from cepheid.engines.spark.row_work import RowWork
 from cepheid.engines.spark.segments import Segments
+from cepheid.engines.spark.table_bucket import TableBucket
 from cepheid.engines.sql.matched_table import RowMatching
 from cepheid.errors import InputMistake
-from cepheid.matching.snapshot import ipc
-from cepheid.matching.values import dump, load
-from cepheid.sql_lang.asking import ARRIVAL
-
-_AT_ONCE = 1 << 16  # rows of the answer in one body
 
 
 @dataclass
-class RowBucket:
-    """The state of a bucket in memory. `token` says which kept state it equals."""
-
-    work: RowWork
-    number: int
-    segments: Segments
-    partitions: OpenPartitions
-    waiting: pa.Table | None = None
-    fresh: pa.Table | None = None  # of those that wait, the ones of this micro-batch
-    blobs: WaitingBlobs = field(default_factory=lambda: WaitingBlobs(TIME))
-    token: str = ""
-    sequence: int = 0
-    watermark: int | None = None
-    counts: Counts = field(default_factory=Counts)
+class RowBucket(TableBucket):
+    time: ClassVar[str] = TIME
+    setting: ClassVar[str] = "spark.sql.shuffle.partitions="
 
     @classmethod
-    def started(cls, work: RowWork, number: int) -> RowBucket:
-        segments = Segments([STREAM])
-        return cls(work, number, segments, OpenPartitions(RowMatching(work.query), segments))
+    def started(cls, work: RowWork, number: int) -> Self:
+        return cls(work, number, Segments([STREAM]))
 
-    # What happens.
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.partitions = OpenPartitions(RowMatching(self.work.query), self.segments)
 
-    def on_batch(
-        self, batches: Iterable[pa.RecordBatch], watermark: int | None, end: int | None, store: Store
-    ) -> pa.Table | None:
-        """New rows, and how far the watermark has come. The answer is what became certain; the state is kept.
-
-        Rows are judged by how far the bucket had come before: what stands before it in the query, a window for example,
-        gives its rows when the watermark passes them.
-        """
-        self.counts = Counts(rebuilt=self.counts.rebuilt)
-        self.segments.read = lambda segment, block: store.read((BLOCK, segment, block))
-        self._arrive(list(batches))
-        found = self._advance(watermark)
-        self._keep(store)
-        return found
-
-    def _arrive(self, batches: list[pa.RecordBatch]) -> None:
-        if not batches:
-            return
-        rows = pa.Table.from_batches(batches).combine_chunks()
-        self.counts.events += rows.num_rows
+    def _judged(self, rows: pa.Table) -> pa.Table:
         _refuse_nulls(rows)
-        numbers = pa.array(np.arange(self.sequence, self.sequence + rows.num_rows), pa.int64())
-        self.sequence += rows.num_rows
-        rows = rows.append_column(ARRIVAL, numbers)
-        if self.watermark is not None:
-            in_time = _times(rows) >= self.watermark
-            self.counts.too_late += int(np.count_nonzero(~in_time))
-            rows = rows.filter(pa.array(in_time))
-        if rows.num_rows:
-            self.fresh = rows
-            self.waiting = rows if self.waiting is None else concatenated([self.waiting, rows])
+        if self.watermark is None:
+            return rows
+        in_time = self.times(rows) >= self.watermark
+        self.counts.too_late += int(np.count_nonzero(~in_time))
+        return rows.filter(pa.array(in_time))
 
-    def _advance(self, watermark: int | None) -> pa.Table | None:
-        if watermark is None:
-            return None
-        self.watermark = watermark if self.watermark is None else max(watermark, self.watermark)
-        due = self._released()
+    def _certain(self, due: pa.Table | None, reached: int) -> pa.Table | None:
         keyed = None if due is None else in_partitions(due, self.work.query)
-        found = self.partitions.on_rows(keyed, self.watermark)
+        found = self.partitions.on_rows(keyed, reached)
         if found is None:
             return None
         answer, self.counts.matches = found
         return answer.cast(self.work.schema)
 
-    def _released(self) -> pa.Table | None:
-        """The rows that the watermark has passed: no other comes before or between them."""
-        due, self.waiting = _split(self.waiting, self.watermark)
-        _, self.fresh = _split(self.fresh, self.watermark)
-        return due
-
-    def next_look(self) -> int | None:
-        """When the watermark has passed this, there is something to do without any row."""
-        moments = [m for m in (self._first_waiting(), self.partitions.next_look()) if m is not None]
-        return min(moments, default=None)
-
-    def _first_waiting(self) -> int | None:
-        return None if self.waiting is None else int(_times(self.waiting).min())
-
-    def answer(self, found: pa.Table | None) -> list[dict[str, Any]]:
-        """What was done in the last call and what was found, as rows for Spark."""
-        rows = [{**self.metrics(), BODY: None}]
-        self.counts.rebuilt = False
-        if found is None:
-            return rows
-        nothing = dict.fromkeys(METRICS)
-        parts = (found.slice(at, _AT_ONCE) for at in range(0, found.num_rows, _AT_ONCE))
-        return rows + [{**nothing, BODY: ipc(part)} for part in parts]
-
-    # How it is kept.
-
-    def _keep(self, store: Store) -> None:
-        self.counts.bytes_written += write_segments(store, self.segments.commit_columns())
-        self.counts.bytes_written += self.blobs.keep(store, self._first_waiting(), self.fresh)
-        self.fresh = None
-        self.token = secrets.token_hex(8)
-        store.write_head(dump(self._head()))
-
-    def _head(self) -> dict[str, Any]:
-        return {
-            "version": STATE_VERSION,
-            "program": self.work.program_text,
-            "buckets": self.work.buckets,
-            "token": self.token,
-            "watermark": self.watermark,
-            "sequence": self.sequence,
-            "segments": [segment.number for segment in self.segments.segments],
-            "waiting": list(self.blobs.last),
-        }
-
-    @classmethod
-    def rebuilt(cls, work: RowWork, number: int, head: dict[str, Any], store: Store) -> RowBucket:
-        """A bucket from what was kept."""
-        bucket = cls.started(work, number)
-        bucket.segments.load((number, store.read((INDEX, number, 0))) for number in head["segments"])
-        bucket.token, bucket.sequence, bucket.watermark = head["token"], head["sequence"], head["watermark"]
-        waiting = bucket.blobs.load(head["waiting"], store)
-        bucket.waiting = concatenated(waiting) if waiting else None
-        _, bucket.waiting = _split(bucket.waiting, bucket.watermark)
-        bucket.counts.rebuilt = True
-        return bucket
-
-    def metrics(self) -> dict[str, Any]:
-        values = {
-            "bucket": self.number,
-            "waiting": 0 if self.waiting is None else self.waiting.num_rows,
-            "keys": len(self.segments),
-        }
-        return {name: values.get(name, getattr(self.counts, name, None)) for name in METRICS}
-
-
-def read_head(text: str, work: RowWork) -> dict[str, Any]:
-    """The head of a bucket's state, refused if it belongs to another set-up."""
-    head: dict[str, Any] = load(text)
-    check_start(head, work.buckets, work.program_text, "spark.sql.shuffle.partitions=")
-    return head
-
-
-def _times(rows: pa.Table) -> Any:
-    return pc.cast(rows[TIME], pa.int64()).to_numpy()
-
-
-def _split(rows: pa.Table | None, watermark: int | None) -> tuple[pa.Table | None, pa.Table | None]:
-    """The rows before the watermark, and the others."""
-    if rows is None or watermark is None:
-        return None, rows
-    passed = _times(rows) < watermark
-    before, after = (rows.filter(pa.array(which)) for which in (passed, ~passed))
-    return before if before.num_rows else None, after if after.num_rows else None
+    def _next_moment(self) -> int | None:
+        return self.partitions.next_look()
 
 
 def _refuse_nulls(rows: pa.Table) -> None:

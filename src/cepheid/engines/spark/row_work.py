@@ -46,15 +46,9 @@ class RowWork:
         return f"{told(self.query)} {self.columns}"
 
     def bucket(self, number: int, text: str | None, store: Store, remembered: Any) -> RowBucket:
-        """The state of a bucket, whose head is given; what a worker remembers of it counts if it is the same."""
-        from cepheid.engines.spark.row_bucket import RowBucket, read_head
+        from cepheid.engines.spark.row_bucket import RowBucket
 
-        if text is None:
-            return RowBucket.started(self, number)
-        head = read_head(text, self)
-        if remembered is not None and remembered.token == head["token"]:
-            return remembered  # type: ignore[no-any-return]
-        return RowBucket.rebuilt(self, number, head, store)
+        return RowBucket.of(self, number, text, store, remembered)
 
 
 def told(value: Any) -> str:
