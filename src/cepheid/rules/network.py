@@ -16,6 +16,8 @@ from cepheid.rules.objects import Event, Fact
 from cepheid.rules.productions import Firing, NoEventLook, Production
 from cepheid.rules.resolve import CHANGE, EVENT, FACT, ReadyRule
 
+FORGET_AFTER = 1_000  # ended states of facts, before it is asked which of them are of use
+
 
 class Network:
     def __init__(self, rules: list[ReadyRule], released: Callable[[Event], None] | None = None) -> None:
@@ -37,7 +39,7 @@ class Network:
         self.holders = None if released is None else Holders(released)  # only if it is to be told
         self.past: dict[str, list[tuple[Fact, int]]] = defaultdict(list)  # earlier states by type
         self.past_cells: list[Cell] = []
-        self.past_limit = 1_000
+        self.past_limit = FORGET_AFTER
         self.history = False  # does a step look at earlier states?
         for rule in rules:
             for chain in chains_of(rule):
@@ -276,7 +278,7 @@ class Network:
             cell.past = [(state, end) for state, end in cell.past if end >= least]
         for states in self.past.values():
             states[:] = [(state, end) for state, end in states if end >= least]
-        self.past_limit = max(1_000, 2 * len(self.past_cells))
+        self.past_limit = max(FORGET_AFTER, 2 * len(self.past_cells))
 
     # Time.
 

@@ -68,6 +68,7 @@ class RuleSession:
         self._told: list[Happening] = []
         self._queue: deque[Operation] = deque()
         self._budget = self.max_firings
+        self._last: Event | None = None
         self._recent: deque[str] = deque(maxlen=RECENT)
 
     # Operations from outside.
@@ -148,6 +149,8 @@ class RuleSession:
                 queue.popleft()()
                 if self._network.made:
                     self._carry_out()
+                if self.tell_released:
+                    self._release_last()
         except BaseException:
             queue.clear()
             self._network.made.clear()
@@ -213,8 +216,7 @@ class RuleSession:
         if firing is not None:
             self.tell(Asserted(event, self.now, firing))
         self._network.event(event)
-        if self.tell_released and not self._network.holds(event):
-            self._released(event)
+        self._last = event
 
     def do_retract_event(self, event: Event, action: str, firing: int | None) -> None:
         if event.retracted:
@@ -323,6 +325,12 @@ class RuleSession:
     def network(self) -> list[NodeView]:
         """All nodes: what they are asked, who shares them, what they store and until when."""
         return network_view(self)
+
+    def _release_last(self) -> None:
+        """An event that no node has stored when it came."""
+        event, self._last = self._last, None
+        if event is not None and not self._network.holds(event):
+            self._released(event)
 
     def _released(self, event: Event) -> None:
         if event.fact is None and not event.retracted:
