@@ -75,7 +75,7 @@ def test_the_second_alarm_is_confirmed_and_no_confirmation_is_stored() -> None:
     session.assert_event("Alarm", {"eqpt": "equipment1"}, 12, "alarm2")
     assert stored(pairs(session)) == [(["alarm1", "equipment1"], 15), (["alarm2", "equipment1"], 17)]
     told = session.assert_event("Confirmation", {"alarm": "alarm2"}, 14, "confirmation2")
-    fired, asserted, released = told
+    fired, released, asserted = told
     assert isinstance(fired, Fired)
     assert {n: o.identity for n, o in fired.objects.items()} == {
         "e": "equipment1",
