@@ -258,4 +258,5 @@ def lookup_key(value: Any) -> Any:
     kind = value.__class__
     if kind is str or (kind is int and -_EXACT < value < _EXACT):
         return value
-    return coarse_key((value,), inferred=True)[0]
+    key = coarse_key((value,), inferred=True)[0]
+    return (key,) if key.__class__ is str else key  # no text that a user may have

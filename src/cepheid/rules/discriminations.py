@@ -59,11 +59,14 @@ class FactTable:
     def __init__(self, key: Key | None) -> None:
         assert key is not None
         self.key = key
+        self.plain = True  # all keys are texts or whole numbers
         self.facts: dict[Any, dict[Cell, Fact]] = {}
 
     def add(self, cell: Cell) -> None:
         key = self.key((cell.now,))
         if key is not None:
+            if key.__class__ is not str and key.__class__ is not int:
+                self.plain = False
             self.facts.setdefault(key, {})[cell] = cell.now
 
     def remove(self, cell: Cell, state: Fact) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cepheid.rules.chains import Absence, Chain
 from cepheid.rules.closures import test_of
 from cepheid.rules.discriminations import EventNode
-from cepheid.rules.memory import Element, Objects, key_of
+from cepheid.rules.memory import Objects, Waiting, key_of
 from cepheid.rules.nodes import Node, keys_of, span_of
 from cepheid.rules.objects import Event, Thing
 from cepheid.rules.resolve import FACT, ReadyRule
@@ -120,10 +120,11 @@ class Production:
     def _wait(self, objects: Objects, dated: list[tuple[int, NoEventLook]]) -> None:
         assert self.node.waits is not None
         element = self.node.waits.add(objects, float("inf"))
+        assert isinstance(element, Waiting)
         element.production, element.absences = self, dated
         self.net.wait(element, dated[0][0])
 
-    def judge(self, element: Element, date: int) -> None:
+    def judge(self, element: Waiting, date: int) -> None:
         """Time has passed a date."""
         while element.absences and element.absences[0][0] == date:
             _, look = element.absences.pop(0)
