@@ -10,10 +10,12 @@ alarm and their join. Every engine must find the same pairs; then times are told
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import random
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -90,7 +92,11 @@ def _beside_each_other(rules: int, count: int) -> list[Figure]:
     events = list(_events(count, rules))
     figures, expected = [], None
     for engine in _ENGINES:
-        figure, pairs = _timed(engine, rules, events)
+        try:
+            figure, pairs = _timed(engine, rules, events)
+        except Exception as problem:  # a peer has limits of its own
+            print(f"{rules:>5} rules  {engine} cannot: {type(problem).__name__}: {problem}", flush=True)
+            continue
         if expected is None:
             expected = sorted(pairs)
         elif sorted(pairs) != expected:
@@ -103,6 +109,8 @@ def _beside_each_other(rules: int, count: int) -> list[Figure]:
 
 def _timed(engine: str, rules: int, events: list[Happens]) -> tuple[Figure, Pairs]:
     run = _ENGINES[engine](rules, events)
+    gc.collect()
+    gc.freeze()  # what was prepared is not the engine's to look after
     start = time.process_time()
     pairs = run()
     return Figure(engine, rules, len(events), len(pairs), time.process_time() - start), pairs
@@ -245,15 +253,13 @@ def _clips(rules: int, events: list[Happens]) -> Run:
     templates = {n: environment.find_template(n.lower()) for n in ("Alarm", "Confirmation")}
 
     def run() -> Pairs:
-        kept: list[tuple[int, Any]] = []
-        begin = 0
+        kept: deque[tuple[int, Any]] = deque()
         for event in events:
             fact = templates[event.kind].assert_fact(key=event.key, t=event.time, **event.fields)
             environment.run()
             kept.append((event.time, fact))
-            while kept[begin][0] < event.time - 5:
-                kept[begin][1].retract()
-                begin += 1
+            while kept[0][0] < event.time - 5:
+                kept.popleft()[1].retract()
         return pairs
 
     return run

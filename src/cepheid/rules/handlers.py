@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
-from cepheid.rules.closures import INF, is_identity, lookup_key
+from cepheid.rules.closures import EXACT, INF, is_identity, lookup_key
 from cepheid.rules.discriminations import ClassNode, EventNode
 from cepheid.rules.nodes import EventJoin, FactLook, Node
 from cepheid.rules.objects import Event
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Mapping[str, Any], int, Any, int], None]  # fields, time, identity, number
 MOST_NODES = 16  # of a type with more, values are looked up and not asked one after the other
-_EXACT = 2**53
 
 
 def handler_of(net: Network, type: str, found: ClassNode, held: bool) -> Handler | None:
@@ -29,6 +28,8 @@ def handler_of(net: Network, type: str, found: ClassNode, held: bool) -> Handler
     source = _Source(type, held)
     for at, node in enumerate(nodes):
         source.ask(at, node)
+    if nodes:
+        source.line(f"if not ({' or '.join(f'ok{at}' for at in range(len(nodes)))}): return")
     if any(join.same and join.wants in nodes for n in net.nodes for join in n.joins):
         flags = ", ".join(f"(ok{at}, {source.name('node', node)})" for at, node in enumerate(nodes))
         source.line(f"{source.name('net', net)}.passed = [node for ok, node in ({flags},) if ok]")
@@ -64,7 +65,6 @@ class _Source:
         self.line(self.make, deep + 1)
 
     def compiled(self) -> Handler:
-        self.line("return event")
         exec(compile("\n".join(self.lines), "<handler of events>", "exec"), self.known)
         handler: Handler = self.known["handle"]
         return handler
@@ -74,15 +74,16 @@ class _Source:
     def ask(self, at: int, node: EventNode) -> None:
         inline = [_inline(test) for test in node.wants.tests]
         self.line(f"ok{at} = True")
-        for text in inline:
-            if text is not None:
-                value, right_kind, compared = text
+        for number, text in enumerate(filter(None, inline)):
+            value, right_kind, compared = text
+            deep = 1 if number == 0 else 2
+            if number:
                 self.line(f"if ok{at}:")
-                self.line(f"v = {value}", 2)
-                self.line(f"if {right_kind}:", 2)
-                self.line(f"ok{at} = {compared}", 3)
-                self.line("else:", 2)
-                self._ask_slowly(at, node, 3)
+            self.line(f"v = {value}", deep)
+            self.line(f"if {right_kind}:", deep)
+            self.line(f"ok{at} = {compared}", deep + 1)
+            self.line("else:", deep)
+            self._ask_slowly(at, node, deep + 1)
         if None in inline:
             self.line(f"if ok{at}:")
             self._ask_slowly(at, node, 2)
@@ -114,7 +115,8 @@ class _Source:
     def _key_found(self, key: str, table: str, deep: int) -> None:
         self.line(f"k = {key}", deep)
         self.line("if k is not None and k == k:", deep)
-        self.line("if k.__class__ is not str: k = lookup_key(k)", deep + 1)
+        plain = f"k.__class__ is str or (k.__class__ is int and {-EXACT} < k < {EXACT})"
+        self.line(f"if not ({plain}): k = lookup_key(k)", deep + 1)
         self.line(f"found = {table}.get(k)", deep + 1)
         self.line("if found is not None:", deep + 1)
         self.made(deep + 2)
@@ -163,7 +165,7 @@ def _inline(test: Expr) -> tuple[str, str, str] | None:
     value = test.right.value
     if value.__class__ is str:
         right_kind = "v.__class__ is str"
-    elif value.__class__ is int and abs(value) < _EXACT:
+    elif value.__class__ is int and abs(value) < EXACT:
         right_kind = "v.__class__ is int"
     elif value.__class__ is float and value == value and abs(value) < INF:
         right_kind = "v.__class__ is float"

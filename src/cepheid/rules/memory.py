@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Expr, Field
-from cepheid.rules.closures import INF, Value, lookup_key, place, value_in_two_worlds, value_of
+from cepheid.rules.closures import EXACT, INF, Value, lookup_key, place, value_in_two_worlds, value_of
 from cepheid.rules.objects import Event, Fact
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def _key(values: list[Value]) -> Key | None:
 def _field_key(at: int, name: str) -> Key:
     def key(objects: Any) -> Any:
         found = objects[at].fields.get(name)
-        if found.__class__ is str:
+        kind = found.__class__
+        if kind is str or (kind is int and -EXACT < found < EXACT):
             return found
         return None if found is None or found != found else lookup_key(found)
 
@@ -79,7 +80,8 @@ def _field_key(at: int, name: str) -> Key:
 def _identity_key(at: int) -> Key:
     def key(objects: Any) -> Any:
         found = objects[at].identity
-        return found if found.__class__ is str else lookup_key(found)
+        kind = found.__class__
+        return found if kind is str or (kind is int and -EXACT < found < EXACT) else lookup_key(found)
 
     return key
 
@@ -102,20 +104,6 @@ class Index:
         self.plain = True  # all keys are texts or whole numbers: what is found is equal, no need to compare
         self.table: dict[Any, list[Element]] = {}
         self.time = lambda element: element.objects[order].time
-
-    def add(self, element: Element) -> Any:
-        """The key it has here."""
-        key = () if self.key is None else self.key(element.objects)
-        if key is None:
-            return None
-        if key.__class__ is not str and key.__class__ is not int:
-            self.plain = False
-        found = self.table.get(key)
-        if found is None:
-            self.table[key] = [element]
-        else:
-            self.insert(found, element)
-        return key
 
     def insert(self, found: list[Element], element: Element) -> None:
         time = element.objects[self.order].time
@@ -231,7 +219,19 @@ class Memory:
         elements[element] = None
         if len(elements) > self.most:
             self.most = len(elements)
-        element.keys = [index.add(element) for index in self.indexes]
+        keys = element.keys = []
+        for index in self.indexes:
+            key = () if index.key is None else index.key(objects)
+            keys.append(key)
+            if key is None:
+                continue
+            if key.__class__ is not int and key.__class__ is not str:
+                index.plain = False
+            found = index.table.get(key)
+            if found is None:
+                index.table[key] = [element]
+            else:
+                index.insert(found, element)
         if until < INF:
             due = self.by_date.get(until)
             if due is None:

@@ -59,8 +59,9 @@ class Network:
         for found in self.discriminations.values():
             if isinstance(found, EventNode):
                 found.joins.sort(key=lambda join: -join.child.depth)
+        # If it is to be told which events are let go, all of them must be there to be told of.
         self.handlers: dict[str, Any] = {
-            type: handler_of(self, type, found, type in retractable)
+            type: handler_of(self, type, found, type in retractable) if released is None else None
             for (kind, type), found in self.classes.items()
             if kind == EVENT
         }
@@ -315,5 +316,7 @@ class Network:
                 element.production.judge(element, date)
 
     def move_to(self, time: float) -> None:
-        self.timers.pass_to(time)
+        heap = self.timers.heap
+        if heap and heap[0][0] < time:
+            self.timers.pass_to(time)
         self.clock = time

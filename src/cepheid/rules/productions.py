@@ -10,7 +10,7 @@ from cepheid.rules.closures import test_of
 from cepheid.rules.discriminations import EventNode
 from cepheid.rules.memory import Objects, Waiting, key_of
 from cepheid.rules.nodes import Node, keys_of, span_of
-from cepheid.rules.objects import Event, Thing
+from cepheid.rules.objects import Thing
 from cepheid.rules.resolve import FACT, ReadyRule
 from cepheid.rules.windows import latest_of
 
@@ -23,7 +23,7 @@ class Firing:
     """A rule and one object for each of its lines (None where it wants that there is none)."""
 
     rule: ReadyRule
-    things: tuple[Thing | None, ...]
+    things: tuple[Any, ...]
 
     def place_in_order(self) -> tuple[Any, ...]:
         """Priority, numbers of events, order of rules, numbers of states of facts."""
@@ -36,13 +36,10 @@ class Firing:
 
     def objects(self) -> dict[str, Thing]:
         """By variable."""
-        result: dict[str, Thing] = {}
-        for line, thing in zip(self.rule.lines, self.things, strict=True):
-            if thing is None:
-                continue
-            result[line.name] = thing
-            if line.fact_name is not None and isinstance(thing, Event) and thing.fact is not None:
-                result[line.fact_name] = thing.fact
+        things = self.things
+        result = {name: things[at] for at, name in self.rule.names}
+        for at, name in self.rule.changed_names:
+            result[name] = things[at].fact
         return result
 
 

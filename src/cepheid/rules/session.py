@@ -97,23 +97,27 @@ class RuleSession:
         """Many events, in order: type, fields, time, identity (None: they are numbered)."""
         told = self._told = []
         network, handlers = self._network, self._network.handlers
+        made, clock = network.made, self.clock
+        ignore = None if self.tell_released else _ignore
         try:
             for type, fields, time, identity in events:
-                if time != self.clock:
+                if time != clock:
                     self._turn(time)
+                    clock = time
                 if identity is None:
                     identity = self._identity(type, True, fields, None)
-                self.number += 1
-                handler = handlers.get(type, _ignore)
-                if handler is not None and not self.tell_released:
-                    handler(fields, time, identity, self.number)
-                    if not network.made:
+                number = self.number = self.number + 1
+                handler = handlers.get(type, ignore)
+                if handler is not None:
+                    handler(fields, time, identity, number)
+                    if not made:
                         continue
                 else:
                     self._take_event(type, fields, identity, None)
                 self._set_budget()
                 self._finish_operation()
-                self._run()
+                if self._queue:
+                    self._run()
         except BaseException:
             network.made.clear()
             raise
@@ -147,8 +151,11 @@ class RuleSession:
     def _turn(self, time: int) -> None:
         """Time moves on, or stays."""
         if self.clock is None or time > self.clock:
-            self._set_budget()
-            self._move_to(time)
+            if self._network.dates:
+                self._set_budget()
+                self._pass_dates(time)
+            self.clock = time
+            self._network.move_to(time)
         elif time < self.clock:
             raise InputMistake(
                 f"time goes back: {time} comes after {self.clock}",
@@ -160,11 +167,6 @@ class RuleSession:
         """What waits is not the doing of this operation, so it is not counted against it."""
         waits = self._network.waits
         self._budget = self.max_firings + (sum(len(m.elements) for m in waits) if waits else 0)
-
-    def _move_to(self, time: int) -> None:
-        self._pass_dates(time)
-        self.clock = time
-        self._network.move_to(time)
 
     def _pass_dates(self, time: float) -> None:
         """Dates of waiting come in order, each after all operations of its time."""
@@ -318,7 +320,8 @@ class RuleSession:
 
     def _carry_out(self) -> None:
         """All that one operation has made, in order; none is taken back by another."""
-        made, self._network.made = self._network.made, []
+        made = self._network.made[:]
+        self._network.made.clear()
         if len(made) > 1:
             made.sort(key=Firing.place_in_order)
         for firing in made:
