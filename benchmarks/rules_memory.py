@@ -1,7 +1,8 @@
 """Rules with windows of 1,000 ticks over a long stream: what is kept stays within the events of the windows.
 
-Four rules: an alarm is confirmed; an alarm is not answered (the firing waits); three events in a chain of which only
-neighbours are bound; an equipment changes its state and has an alarm. Facts are updated all the time.
+Five rules: an alarm is confirmed; an alarm is not answered (the firing waits); three events in a chain of which only
+neighbours are bound; an equipment changes its state and has an alarm; a high reading comes before an alarm. Facts are
+updated all the time.
 
     python benchmarks/rules_memory.py [--events 5000000]
 """
@@ -45,7 +46,7 @@ FOLDER = Path("build/bench")
 EQUIPMENTS = 1_000
 PER_TICK = 10
 WINDOW = 1_000  # ticks
-REPORTS = 10
+REPORTS = 5
 
 
 def main() -> None:
@@ -115,6 +116,8 @@ def _events(count: int) -> Iterator[tuple[str, dict[str, Any], int, int]]:
     for key in range(count):
         moment, luck = key // PER_TICK, rng.random()
         if luck < 0.5:
+            yield "Reading", {"eqpt": rng.randrange(EQUIPMENTS), "value": rng.randrange(1_000)}, moment, key
+        elif luck < 0.65:
             recent.append(key)
             yield "Alarm", {"eqpt": rng.randrange(EQUIPMENTS), "level": rng.randrange(10)}, moment, key
         elif luck < 0.9:
@@ -132,6 +135,8 @@ def _rules() -> tuple[Rule, ...]:
     confirmed = (_equal("alarm", object_field("a")), _within("a", 1))
     again = (_equal("eqpt", object_field("a", "eqpt")), _within("a", 1))
     repaired = (_equal("eqpt", object_field("b", "eqpt")), _within("b", 1))
+    high = (_test(">=", "value", Literal(950)),)
+    read = (_equal("eqpt", object_field("a", "eqpt")), _within("a", 1))
     change = ChangeCondition(
         Shape("Equipment", (_equal("state", Literal("ONLINE")),)),
         Shape("Equipment", (_equal("state", Literal("ACTIVE")),)),
@@ -149,6 +154,9 @@ def _rules() -> tuple[Rule, ...]:
             EventCondition(Shape("Repair", repaired), "r"),
         ),
         _rule("AfterChange", change, after_change),
+        _rule(
+            "AfterReading", EventCondition(Shape("Reading", high), "a"), EventCondition(Shape("Alarm", read))
+        ),
     )
 
 
