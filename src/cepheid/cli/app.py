@@ -334,6 +334,69 @@ def graph_(
     find_in_file(_read(patterns), patterns, file, edges, events, time_unit, format_, out)
 
 
+@main.command("sigma")
+@click.argument("rule", metavar="RULE.yml")
+@click.argument("events", required=False, metavar="[EVENTS]")
+@click.option(
+    "--field",
+    "fields",
+    multiple=True,
+    metavar="NAME=FIELD",
+    help="The field of the events that a name in the rules means; may be repeated.",
+)
+@click.option("--flat", is_flag=True, help="A dot in a name is part of it, and leads into no field.")
+@click.option("--keywords", multiple=True, metavar="FIELD", help="Where keywords are looked for.")
+@click.option(
+    "--logsource",
+    multiple=True,
+    metavar="PART=FIELD",
+    help="The field that tells the category, product or service of the log source.",
+)
+@click.option("--time", default="time", metavar="COL", help="The column of the event's time.")
+@click.option("--order", multiple=True, metavar="COL", help="Orders events of one time; may be repeated.")
+@click.option(
+    "--time-unit",
+    type=click.Choice(["s", "ms", "us", "ns"]),
+    default="s",
+    help="What a time that is a number counts since 1970.",
+)
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(["table", "json", "csv", "parquet"]),
+    default="table",
+    show_default=True,
+)
+@click.option("--out", metavar="PATH", help="Where matches go, instead of the screen.")
+@click.option("--now", metavar="TIME", help="How far time has come when the input ends.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Rows shown of each rule (table: 50).")
+@click.option("-q", "--quiet", is_flag=True, help="No summary and no progress.")
+def sigma_(
+    rule: str,
+    events: str | None,
+    fields: tuple[str, ...],
+    flat: bool,
+    keywords: tuple[str, ...],
+    logsource: tuple[str, ...],
+    **others: Any,
+) -> None:
+    """Turn the Sigma rules of RULE.yml into patterns; with EVENTS, run them and show what they find.
+
+    \b
+    cepheid sigma brute_force.yml > brute_force.cep
+    cepheid sigma brute_force.yml logons.jsonl --time @timestamp --field User=user.name
+    """
+    from cepheid.cli.sigma import pairs, sigma_rules
+
+    naming = {
+        "fields": pairs("--field", fields),
+        "flat": flat,
+        "keywords": keywords,
+        "logsource": pairs("--logsource", logsource),
+    }
+    sigma_rules(_read(rule), rule, events, naming, **others)
+
+
 @main.command()
 @click.option("--out", default="out", show_default=True, metavar="DIR", help="Where the report goes.")
 @click.option(
