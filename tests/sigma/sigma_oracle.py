@@ -126,7 +126,7 @@ def _condition(text: str, named: dict[str, bool]) -> bool:
 
     def selector(found: re.Match[str]) -> str:
         count, pattern = found.groups()
-        names = [n for n in named if pattern == "them" and not n.startswith("_") or _selects(pattern, n)]
+        names = [n for n in named if (pattern == "them" and not n.startswith("_")) or _selects(pattern, n)]
         return str((any if count in ("1", "any") else all)(named[n] for n in names))
 
     text = re.sub(r"\b(1|any|all) of ([\w*]+)", selector, text)

@@ -58,7 +58,7 @@ CONDITIONS = st.sampled_from(
      "s1 and not 1 of s2*", "not s1 or not s2", "not (s1 and not s2)", ["s1", "s2"]]
 )  # fmt: skip
 DETECTIONS = st.fixed_dictionaries({"s1": SELECTIONS, "s2": SELECTIONS, "condition": CONDITIONS})
-EVENTS = st.lists(st.fixed_dictionaries({field: VALUES for field in FIELDS}), min_size=1, max_size=6)
+EVENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(FIELDS, VALUES)), min_size=1, max_size=6)
 
 
 @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))

@@ -413,6 +413,14 @@ def demo(out: str, engine: str) -> None:
     run_demo(Path(out), engine)
 
 
+@main.command()
+def lsp() -> None:
+    """Serve an editor: mistakes, hints, completions and definitions, over standard input and output."""
+    from cepheid.cli.lsp import run_server
+
+    run_server()
+
+
 def _query_and_events(
     files: tuple[str, ...], query: str | None, may_lack_events: bool = False
 ) -> tuple[str, str, str]:
