@@ -29,7 +29,7 @@ from cepheid.pattern.functions import FUNCTIONS
 from cepheid.pattern.text import name_text
 
 _HERE = "cepheid_is_asked_here"
-_PARTIAL = re.compile(r"`[^`\n]*\Z|[^\W\d]\w*\Z")
+_PARTIAL = re.compile(r"[^\W\d]\w*\Z")
 _QUIET = re.compile(
     r"""(#|//)[^\n]*\Z|/\*(?:(?!\*/).)*\Z|"(?:\\.|[^"\\\n])*\Z|'(?:\\.|[^'\\\n])*\Z""", re.DOTALL
 )
@@ -80,6 +80,10 @@ def _is_quiet(head: str) -> bool:
 
 
 def _partial(head: str) -> str:
+    """The beginning of a name that is being written, with the back quote it may begin with."""
+    words = split_words(head)
+    if words and words[-1].kind == "open_quote":
+        return head[words[-1].start :]
     found = _PARTIAL.search(head)
     return found[0] if found else ""
 
