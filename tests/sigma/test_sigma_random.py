@@ -61,7 +61,9 @@ DETECTIONS = st.fixed_dictionaries({"s1": SELECTIONS, "s2": SELECTIONS, "conditi
 EVENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(FIELDS, VALUES)), min_size=1, max_size=6)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 @given(DETECTIONS, EVENTS)
 def test_a_detection_finds_what_fits(detection: dict[str, Any], events: list[dict[str, Any]]) -> None:
     rows = numbered(events)
@@ -111,7 +113,9 @@ def correlations(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
 @given(correlations(), histories())
 def test_a_correlation_finds_what_the_definition_says(
     correlation: dict[str, Any], events: list[dict[str, Any]]

@@ -136,6 +136,7 @@ def _referenced(rule: SigmaCorrelationRule, document: Document) -> tuple[Rule, .
 
 def _aliases(rule: SigmaCorrelationRule, rules: Rules, document: Document) -> dict[str, dict[int, str]]:
     found: dict[str, dict[int, str]] = {}
+    names = list(rules.collection.names_to_rules)
     for alias in rule.aliases or ():
         of_rule: dict[int, str] = {}
         for reference, field in alias.mapping.items():
@@ -146,7 +147,7 @@ def _aliases(rule: SigmaCorrelationRule, rules: Rules, document: Document) -> di
                     f"there is no rule `{reference.reference}`",
                     code="sigma_alias",
                     place=document.key("correlation", "aliases", alias.alias, reference.reference),
-                    hint=nearest(reference.reference, list(rules.collection.names_to_rules)),
+                    hint=nearest(reference.reference, names) or f"the rules are {', '.join(names)}",
                 ) from None
         found[alias.alias] = of_rule
     return found

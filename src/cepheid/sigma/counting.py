@@ -23,7 +23,7 @@ from cepheid.pattern.model import (
     Stream,
 )
 from cepheid.sigma.correlation import Correlation
-from cepheid.sigma.hits import VALUE, HitMaker, Hits
+from cepheid.sigma.hits import VALUE, HitMaker, Hits, leads_inside
 from cepheid.sigma.logic import all_of
 from cepheid.sigma.naming import fresh_alias
 from cepheid.sigma.refusals import unsupported
@@ -51,9 +51,10 @@ def counting_streams(correlation: Correlation, maker: HitMaker) -> list[Stream]:
 
 
 def _hits(correlation: Correlation, maker: HitMaker, watched: bool) -> tuple[list[Stream], Hits]:
-    """Steps over the events where that is possible. A window that is judged at its end needs a stream of hits.
+    """Steps over the events where that is possible, and otherwise a stream of hits.
 
-    An event that does not fit would end a closure over the events themselves.
+    A window that is judged at its end needs one: an event that does not fit would end a closure over the events
+    themselves. So does a condition on fields inside fields, which in a closure has no name for its own event.
     """
     names = correlation.columns
     field = correlation.field if correlation.kind != "event_count" else None
@@ -61,17 +62,24 @@ def _hits(correlation: Correlation, maker: HitMaker, watched: bool) -> tuple[lis
     plain = all(isinstance(rule, SigmaRule) for rule in correlation.rules)
     alike = plain and correlation.same_fields(asked, maker.rules)
     if watched and alike:
-        hits = maker.inline(correlation, correlation.rules, asked)
-        if field is None:
+        hits = _over_events(correlation, maker, asked, field)
+        if not leads_inside(hits.where):
             return [], hits
-        given = IsNull(Field(None, hits.paths[field]), negated=True)
-        where = given if hits.where is None else all_of([hits.where, given])
-        paths = {**hits.paths, VALUE: hits.paths[field]}
-        return [], Hits(hits.type, where, paths)
     value = None if field is None else (field, _as_is if watched or correlation.kind in _COUNTED else _number)
     alternatives = [correlation.rules] if alike else [[rule] for rule in correlation.rules]
     stream, hits = maker.stream(correlation, f"{correlation.label} hits", alternatives, value)
     return [stream], hits
+
+
+def _over_events(
+    correlation: Correlation, maker: HitMaker, asked: tuple[str, ...], field: str | None
+) -> Hits:
+    hits = maker.inline(correlation, correlation.rules, asked)
+    if field is None:
+        return hits
+    given = IsNull(Field(None, hits.paths[field]), negated=True)
+    where = given if hits.where is None else all_of([hits.where, given])
+    return Hits(hits.type, where, {**hits.paths, VALUE: hits.paths[field]})
 
 
 def _as_is(expr: Expr) -> Expr:

@@ -118,6 +118,14 @@ def _check_shape(document: Document) -> None:
             place=document.place(),
             hint="write `title: ...` and so on; several rules in one text are separated by `---`",
         )
+    for name in ("title", "name", "id", "level", "status", "description"):
+        if not isinstance(document.data.get(name, ""), str):
+            raise SyntaxMistake(
+                f"the {name} of a rule is text",
+                code="sigma_form",
+                place=document.place(name),
+                hint="put it into quotes" if name != "id" else "an id is a UUID, such as uuidgen makes",
+            )
     for key in _doubled_keys(document.node):
         raise SyntaxMistake(
             f"`{key.value}` stands here twice, and YAML would forget the first",

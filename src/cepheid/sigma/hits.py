@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sigma.rule import SigmaRule
 
-from cepheid.pattern.expr import Call, Expr, Field, IsNull, walk
+from cepheid.pattern.expr import Call, Expr, Field, IsNull, rewrite, walk
 from cepheid.pattern.model import Node, Or, Output, Pattern, Step, Stream
 from cepheid.sigma.correlation import Correlation
 from cepheid.sigma.detections import detection_condition
@@ -98,7 +98,7 @@ class HitMaker:
             where = given if where is None else all_of([where, given])
         taken = {*correlation.columns, VALUE, *first_names(where)}
         alias = fresh_alias(self.rules.label(rule) if several else "hit", taken)
-        return Step(kind, where, alias), path
+        return Step(kind, owned(where, alias), alias), path
 
 
 def _column(name: str) -> Path:
@@ -112,3 +112,21 @@ def _first_known(exprs: list[Expr]) -> Expr:
 
 def first_names(expr: Expr | None) -> set[str]:
     return set() if expr is None else {f.path[0] for f in walk(expr) if isinstance(f, Field) and f.path}
+
+
+def leads_inside(expr: Expr | None) -> bool:
+    """Does it name a field inside a field?"""
+    return expr is not None and any(isinstance(f, Field) and len(f.path) > 1 for f in walk(expr))
+
+
+def owned(where: Expr | None, alias: str) -> Expr | None:
+    """A step's own condition with `hit.process.name` for `process.name`.
+
+    Without a schema nobody could tell whether `process` is a field or a step.
+    """
+
+    def change(node: Expr) -> Expr | None:
+        bare = isinstance(node, Field) and node.alias is None and len(node.path) > 1
+        return Field(alias, node.path) if bare and isinstance(node, Field) else None
+
+    return None if where is None else rewrite(where, change)

@@ -10,6 +10,8 @@ from sigma import exceptions as of_sigma
 from sigma.modifiers import modifier_mapping, reverse_modifier_mapping
 
 from cepheid.errors import Place, SyntaxMistake, nearest
+from cepheid.pattern.regex import check_regex
+from cepheid.pattern.values import BadArgument
 from cepheid.sigma.documents import Document
 
 # Errors about one key of a rule, by what they are called: SigmaLevelError is about `level`.
@@ -25,12 +27,25 @@ TYPES = ("event_count", "value_count", "temporal", "temporal_ordered", "value_su
 def explained(problem: of_sigma.SigmaError, document: Document, names: Sequence[str] = ()) -> SyntaxMistake:
     """The mistake behind an error of pySigma. `names`: the detections of the rule, or the rules of the text."""
     said = str(problem.args[0]) if problem.args else str(problem)
+    if isinstance(problem, of_sigma.SigmaRegularExpressionError):
+        return _bad_regex(said, document)
     return SyntaxMistake(
         _in_one_sentence(said),
         code="sigma",
         place=_place(problem, said, document),
         hint=_hint(problem, said, document, names),
     )
+
+
+def _bad_regex(said: str, document: Document) -> SyntaxMistake:
+    """In our own words, which know what RE2 does not have."""
+    written = re.match(r"Regular expression '(.*)' is invalid", said, re.DOTALL)
+    message, hint = said, None
+    try:
+        check_regex(written[1] if written else "")
+    except BadArgument as bad:
+        message, hint = bad.message, bad.hint
+    return SyntaxMistake(_in_one_sentence(message), code="sigma", place=document.modifier("re"), hint=hint)
 
 
 def _in_one_sentence(said: str) -> str:
@@ -48,8 +63,6 @@ def _place(problem: of_sigma.SigmaError, said: str, document: Document) -> Place
         return _place_in_correlation(said, document)
     if isinstance(problem, of_sigma.SigmaModifierError | of_sigma.SigmaModifiedError):
         return _place_of_modifier(said, quoted, document)
-    if isinstance(problem, of_sigma.SigmaRegularExpressionError):
-        return document.modifier("re")
     if isinstance(problem, of_sigma.SigmaConditionError):
         return document.word(quoted[0], "detection", "condition") if quoted else _condition(document)
     if isinstance(problem, of_sigma.SigmaDetectionError):

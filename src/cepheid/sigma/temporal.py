@@ -29,7 +29,7 @@ from cepheid.pattern.model import (
 )
 from cepheid.sigma.correlation import Correlation
 from cepheid.sigma.counting import PAST_LAST, columns_of
-from cepheid.sigma.hits import HitMaker, Hits
+from cepheid.sigma.hits import HitMaker, Hits, owned
 from cepheid.sigma.naming import fresh_alias
 from cepheid.sigma.refusals import unsupported
 
@@ -86,7 +86,7 @@ def _members(correlation: Correlation, maker: HitMaker, ordered: bool) -> tuple[
         alias = fresh_alias(maker.rules.label(rule), taken)
         taken.add(alias)
         called = tuple(str(name) for name in (rule.name, rule.id) if name is not None)
-        members.append(_Member(Step(hits.type, hits.where, alias), hits, called))
+        members.append(_Member(Step(hits.type, owned(hits.where, alias), alias), hits, called))
     return helpers, members
 
 

@@ -9,7 +9,7 @@ from sigma.correlations import SigmaCorrelationRule
 from cepheid.pattern.model import Declarations, Pattern, Step, Stream
 from cepheid.sigma.correlation import Correlation, read_correlations
 from cepheid.sigma.counting import counting_streams
-from cepheid.sigma.hits import HitMaker, first_names
+from cepheid.sigma.hits import HitMaker, first_names, owned
 from cepheid.sigma.naming import Labels, fresh_alias
 from cepheid.sigma.options import SigmaOptions
 from cepheid.sigma.rules import Rule, read_rules
@@ -52,5 +52,6 @@ def _correlation_streams(correlation: Correlation, maker: HitMaker) -> list[Stre
 def _detection_stream(rule: Rule, maker: HitMaker) -> Stream:
     label = maker.rules.label(rule)
     where = maker.condition(rule)  # type: ignore[arg-type]
-    step = Step(maker.options.event_type, where, fresh_alias("hit", first_names(where)))
+    alias = fresh_alias("hit", first_names(where))
+    step = Step(maker.options.event_type, owned(where, alias), alias)
     return Stream(label, Pattern(step, name=label))

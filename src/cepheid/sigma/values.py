@@ -171,6 +171,8 @@ def regex_text(value: SigmaRegularExpression) -> str:
 
 def _equals_number(field: Field, number: int | float) -> Expr:
     """A number, also if the events write it as text. Beyond 2^53 only its digits tell numbers apart."""
+    if isinstance(number, float) and abs(number) >= _EXACT:
+        raise Refused("pySigma has rounded this number", "put it into quotes: then its digits are compared")
     if isinstance(number, int) and abs(number) > _EXACT:
         return Binary("==", _text(field), Literal(str(number)))
     return Binary("==", Call("float", (field,)), Literal(number))
