@@ -15,6 +15,7 @@ from sigma_oracle import correlated, fits
 
 import cepheid
 
+QUIET: Any = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
 FIELDS = ("a", "b", "c")
 TEXTS = ("x", "X", "xy", "Yx", "", "x*", "a_b", "%", "\\", "10.0.0.1", "7", "ä", "Ä x")
 VALUES = st.sampled_from([*TEXTS, 7, 1.5, True, None, None])
@@ -61,16 +62,17 @@ DETECTIONS = st.fixed_dictionaries({"s1": SELECTIONS, "s2": SELECTIONS, "conditi
 EVENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(FIELDS, VALUES)), min_size=1, max_size=6)
 
 
-@settings(
-    max_examples=120, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
-@given(DETECTIONS, EVENTS)
-def test_a_detection_finds_what_fits(detection: dict[str, Any], events: list[dict[str, Any]]) -> None:
-    rows = numbered(events)
-    text = program_text({"rule": detection})
-    note(text)
-    expected = [[e["n"]] for e in rows if fits({"detection": detection}, e)]
-    assert found(text, rows, "rule") == expected
+def check_detections(count: int, derandomize: bool) -> None:
+    @settings(max_examples=count, derandomize=derandomize, **QUIET)
+    @given(DETECTIONS, EVENTS)
+    def finds_what_fits(detection: dict[str, Any], events: list[dict[str, Any]]) -> None:
+        rows = numbered(events)
+        text = program_text({"rule": detection})
+        note(text)
+        expected = [[e["n"]] for e in rows if fits({"detection": detection}, e)]
+        assert found(text, rows, "rule") == expected
+
+    finds_what_fits()
 
 
 # Correlations: rules that are told apart by one letter, so that events fit none, one or several of them.
@@ -113,18 +115,33 @@ def correlations(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
-@settings(
-    max_examples=150, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
-@given(correlations(), histories())
-def test_a_correlation_finds_what_the_definition_says(
-    correlation: dict[str, Any], events: list[dict[str, Any]]
-) -> None:
-    text = program_text(RULES, correlation)
-    note(text)
-    note(str(cepheid.sigma_patterns(text)))
-    expected = sorted(
-        sorted(match, key=lambda n: (events[n]["time"], n))
-        for match in correlated(correlation, OF_RULES, events)
-    )
-    assert found(text, events, "correlation") == expected
+def check_correlations(count: int, derandomize: bool) -> None:
+    @settings(max_examples=count, derandomize=derandomize, **QUIET)
+    @given(correlations(), histories())
+    def finds_what_the_definition_says(correlation: dict[str, Any], events: list[dict[str, Any]]) -> None:
+        text = program_text(RULES, correlation)
+        note(text)
+        note(str(cepheid.sigma_patterns(text)))
+        matches = correlated(correlation, OF_RULES, events)
+        expected = sorted(sorted(match, key=lambda n: (events[n]["time"], n)) for match in matches)
+        assert found(text, events, "correlation") == expected
+
+    finds_what_the_definition_says()
+
+
+def test_a_detection_finds_what_fits() -> None:
+    check_detections(120, True)
+
+
+def test_a_correlation_finds_what_the_definition_says() -> None:
+    check_correlations(150, True)
+
+
+@pytest.mark.soak
+def test_many_detections() -> None:
+    check_detections(5000, False)
+
+
+@pytest.mark.soak
+def test_many_correlations() -> None:
+    check_correlations(5000, False)
