@@ -9,6 +9,7 @@ import click
 from cepheid.cli.running import Request, run_request
 from cepheid.engines.program import compile
 from cepheid.engines.sigma import translated
+from cepheid.pattern.text import program_text
 
 
 def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
@@ -25,7 +26,7 @@ def pairs(option: str, given: tuple[str, ...]) -> dict[str, str]:
 def sigma_rules(text: str, name: str, events: str | None, naming: dict[str, Any], **others: Any) -> None:
     """Print the program, or run it and show the matches of the rules that the text wants matches of."""
     translation = translated(text, source=name, **naming)
-    program = str(compile(translation.declarations))
+    program = program_text(compile(translation.declarations).declarations, "\n    ")
     if events is None:
         click.echo(program, nl=False)
         return
