@@ -131,6 +131,16 @@ def test_a_field_called_like_a_hit_is_still_a_field() -> None:
     assert found(rule_text(detection("s: {hit: a}")), events, "rule") == [[0]]
 
 
+def test_a_column_of_types_says_nothing() -> None:
+    """Rules know log sources, not types: an event that has one is looked at all the same."""
+    program = cepheid.sigma_patterns(rule_text(detection("s: {type: ssh, f: a}")))
+    rows = [{"time": 0, "type": "ssh", "f": "a"}, {"time": 1, "type": "web", "f": "a"}]
+    assert [row["hit"]["type"] for row in cepheid.run(program, rows)["rule"]] == ["ssh"]
+    live = cepheid.Session(program)
+    found_live = [item.row["hit"]["type"] for row in rows for item in live.feed(row)]
+    assert found_live + [item.row["hit"]["type"] for item in live.end()] == ["ssh"]
+
+
 def test_keywords_are_looked_for_in_the_fields_that_are_named() -> None:
     text = rule_text(detection("s: [evil, 'a*b', 4711]"))
     events = numbered([{"m": "so EVIL"}, {"m": "x a-b x"}, {"m": "ba"}, {"m": "id 4711."}, {"o": "evil"}, {}])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from sigma_cases import correlation_text, numbers, program_text
 
 pytestmark = pytest.mark.spark
 
+START = datetime(2024, 5, 1, tzinfo=UTC)
 RULES = {
     "fail": {"s": {"outcome": "fail*"}, "local": {"ip|cidr": "10.0.0.0/8"}, "condition": "s and not local"},
     "good": {"s": {"outcome": "Ok"}, "condition": "s"},
@@ -42,7 +44,7 @@ def test_the_matches_of_the_local_engine(spark: SparkSession) -> None:
     rows = [
         {
             "n": n,
-            "time": 1_700_000_000 + 7 * n,
+            "time": START + timedelta(seconds=7 * n),
             "outcome": chance.choice(["FAILED", "failure", "ok", "other"]),
             "user": chance.choice(["ann", "bob", "eve"]),
             "ip": chance.choice(["10.0.0.1", "1.2.3.4", "5.6.7.8"]),
@@ -55,8 +57,8 @@ def test_the_matches_of_the_local_engine(spark: SparkSession) -> None:
         *(correlation_text({**common, **c}, name) for name, c in CORRELATIONS.items()),
     ]
     program = cepheid.sigma_patterns("---\n".join(texts))
-    locally = cepheid.run(program, rows, type="")
-    on_spark = cepheid.run(program, spark.createDataFrame(rows), type="")
+    locally = cepheid.run(program, rows)
+    on_spark = cepheid.run(program, spark.createDataFrame(rows))
     for name in CORRELATIONS:
         found = [_plain(row.asDict(recursive=True)) for row in on_spark[name].collect()]
         assert Counter(found) == Counter(map(_plain, locally[name])), name

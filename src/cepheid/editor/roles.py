@@ -288,7 +288,8 @@ class _Reader:
 
     def _path_part(self, word: Word, frame: _Frame) -> None:
         """A name after a dot: of the alias, or of the field of the own event, that the path begins with."""
-        at, names = self.at, []
+        at = self.at
+        names: list[str] = []
         while self._word(at - 1).text == "." and self._word(at - 2).kind in ("name", "quoted"):
             at -= 2
             names.insert(0, plain(self._word(at)))

@@ -14,6 +14,7 @@ from cepheid.pattern.expr import Aggregate, Binary, Call, Expr, Field, IsNull, K
 from cepheid.pattern.model import (
     Closure,
     Emission,
+    Every,
     Output,
     Pattern,
     Selection,
@@ -92,19 +93,15 @@ def _number(expr: Expr) -> Expr:
 
 def _watched(correlation: Correlation, hits: Hits, alias: str, least: int) -> Stream:
     step = Step(hits.type, hits.where, alias)
-    counts_events = correlation.kind == "event_count"
-    root = Closure(step, least, least) if counts_events else Closure(step)
-    number = _number_of(correlation, hits, alias)
-    pattern = Pattern(
-        root,
-        within=correlation.timespan,
-        partition_by=_keys(correlation, hits),
-        where=None if counts_events else Binary(">=", number, Literal(least)),
-        selection=Selection.STNM,
-        skip=PAST_LAST,
-        name=correlation.label,
-    )
-    return Stream(correlation.label, pattern, _outputs(correlation, hits, alias))
+    within, keys, name = correlation.timespan, _keys(correlation, hits), correlation.label
+    if correlation.kind == "event_count":  # one run a group, which holds the latest hits
+        pattern = Pattern(Closure(step, least, least), within, keys, every=Every.LATEST, name=name)
+    else:
+        reached = Binary(">=", _number_of(correlation, hits, alias), Literal(least))
+        pattern = Pattern(
+            Closure(step), within, keys, reached, selection=Selection.STNM, skip=PAST_LAST, name=name
+        )
+    return Stream(name, pattern, _outputs(correlation, hits, alias))
 
 
 def _windows(correlation: Correlation, hits: Hits, alias: str, label: str) -> Stream:

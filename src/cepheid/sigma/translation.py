@@ -40,7 +40,7 @@ def translate(text: str, source: str, options: SigmaOptions) -> Translation:
             maker.condition(rule)  # what nobody reads must be right, too
         if rule._output:
             wanted.append(rules.label(rule))
-    return Translation(Declarations(streams=tuple(streams)), tuple(wanted))
+    return Translation(Declarations(streams=tuple(streams), untyped=True), tuple(wanted))
 
 
 def _correlation_streams(correlation: Correlation, maker: HitMaker) -> list[Stream]:
