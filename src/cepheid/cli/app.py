@@ -14,9 +14,11 @@ import click
 
 from cepheid import __version__
 from cepheid.cli.checking import check_query, explain_query
+from cepheid.cli.reading import read_text
 from cepheid.cli.running import Request, run_request
+from cepheid.cli.sigma import sigma
 from cepheid.cli.spark_options import formats, may_lack_events, on_spark, refuse_spark_options
-from cepheid.errors import CepheidError, InputMistake
+from cepheid.errors import CepheidError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -213,7 +215,7 @@ def check(
 ) -> None:
     """Read and plan FILE.cep without running it."""
     check_query(
-        _read(file), file, schema, time=time_column, type=type_column, order=order, time_unit=time_unit
+        read_text(file), file, schema, time=time_column, type=type_column, order=order, time_unit=time_unit
     )
 
 
@@ -248,9 +250,9 @@ def explain(
 
         if mermaid:
             raise click.UsageError("--mermaid draws the pattern: leave out --engine spark.")
-        explain_on_spark(_read(file), file, schema, stream=stream, **columns)
+        explain_on_spark(read_text(file), file, schema, stream=stream, **columns)
         return
-    explain_query(_read(file), file, schema, stream=stream, mermaid=mermaid, **columns)
+    explain_query(read_text(file), file, schema, stream=stream, mermaid=mermaid, **columns)
 
 
 @main.command("sql")
@@ -269,7 +271,7 @@ def sql_(file: str, tables: tuple[str, ...], engine: str, format_: str, out: str
     """Run the SQL statement in FILE.sql, with MATCH_RECOGNIZE, over tables of files."""
     from cepheid.cli.statement import run_statement
 
-    run_statement(_read(file), tables, engine, format_, out)
+    run_statement(read_text(file), tables, engine, format_, out)
 
 
 @main.command("graph")
@@ -331,70 +333,7 @@ def graph_(
         raise click.UsageError("--node is for a log of events: say its --time, too.")
     events = None if time is None else {"time": time, "node": node, "end": end}
     edges = {**columns, "target": list(target) or "target", "end": end}
-    find_in_file(_read(patterns), patterns, file, edges, events, time_unit, format_, out)
-
-
-@main.command("sigma")
-@click.argument("rule", metavar="RULE.yml")
-@click.argument("events", required=False, metavar="[EVENTS]")
-@click.option(
-    "--field",
-    "fields",
-    multiple=True,
-    metavar="NAME=FIELD",
-    help="The field of the events that a name in the rules means; may be repeated.",
-)
-@click.option("--flat", is_flag=True, help="A dot in a name is part of it, and leads into no field.")
-@click.option("--keywords", multiple=True, metavar="FIELD", help="Where keywords are looked for.")
-@click.option(
-    "--logsource",
-    multiple=True,
-    metavar="PART=FIELD",
-    help="The field that tells the category, product or service of the log source.",
-)
-@click.option("--time", default="time", metavar="COL", help="The column of the event's time.")
-@click.option("--order", multiple=True, metavar="COL", help="Orders events of one time; may be repeated.")
-@click.option(
-    "--time-unit",
-    type=click.Choice(["s", "ms", "us", "ns"]),
-    default="s",
-    help="What a time that is a number counts since 1970.",
-)
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["table", "json", "csv", "parquet"]),
-    default="table",
-    show_default=True,
-)
-@click.option("--out", metavar="PATH", help="Where matches go, instead of the screen.")
-@click.option("--now", metavar="TIME", help="How far time has come when the input ends.")
-@click.option("--limit", type=click.IntRange(0), metavar="N", help="Rows shown of each rule (table: 50).")
-@click.option("-q", "--quiet", is_flag=True, help="No summary and no progress.")
-def sigma_(
-    rule: str,
-    events: str | None,
-    fields: tuple[str, ...],
-    flat: bool,
-    keywords: tuple[str, ...],
-    logsource: tuple[str, ...],
-    **others: Any,
-) -> None:
-    """Turn the Sigma rules of RULE.yml into patterns; with EVENTS, run them and show what they find.
-
-    \b
-    cepheid sigma brute_force.yml > brute_force.cep
-    cepheid sigma brute_force.yml logons.jsonl --time @timestamp --field User=user.name
-    """
-    from cepheid.cli.sigma import pairs, sigma_rules
-
-    naming = {
-        "fields": pairs("--field", fields),
-        "flat": flat,
-        "keywords": keywords,
-        "logsource": pairs("--logsource", logsource),
-    }
-    sigma_rules(_read(rule), rule, events, naming, **others)
+    find_in_file(read_text(patterns), patterns, file, edges, events, time_unit, format_, out)
 
 
 @main.command()
@@ -411,6 +350,9 @@ def demo(out: str, engine: str) -> None:
     from cepheid.cli.demo import run_demo
 
     run_demo(Path(out), engine)
+
+
+main.add_command(sigma)
 
 
 @main.command()
@@ -432,13 +374,4 @@ def _query_and_events(
         return query, "query", files[0]
     if len(files) != 2:
         raise click.UsageError("Two arguments are needed: FILE.cep and EVENTS (or --query TEXT and EVENTS).")
-    return _read(files[0]), *files
-
-
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputMistake(f"there is no file {file}", code="no_such_file") from None
-    except (OSError, UnicodeDecodeError) as failure:
-        raise InputMistake(f"{file} cannot be read: {failure}", code="bad_file") from None
+    return read_text(files[0]), *files
