@@ -17,12 +17,26 @@ from cepheid.testing.scenarios import load_scenarios
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = documents(ROOT)
 RUN = {"python", "cep", "graph", "console", "matches"}
-SHOWN = {"sh", "json", "csv", "mermaid", "py"}  # json, csv and py only as files that other examples use
+SHOWN = {
+    "sh",
+    "json",
+    "csv",
+    "mermaid",
+    "py",
+    "yaml",
+}  # json, csv, py and yaml only as files that other examples use
+
+
+# Documents about an extra: without it they are only read.
+NEEDS = {"sigma.md": ("sigma.collection", "needs the extra sigma")}
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
 def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All examples of a document, in one namespace and one folder of its own."""
+    if path.name in NEEDS:
+        module, reason = NEEDS[path.name]
+        pytest.importorskip(module, reason=reason)
     monkeypatch.chdir(tmp_path)
     failures = []
     for example in examples(path):

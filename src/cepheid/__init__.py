@@ -43,6 +43,7 @@ _HOMES = {
     "first": "cepheid.pattern.conditions",
     "last": "cepheid.pattern.conditions",
     "count": "cepheid.pattern.conditions",
+    "sigma_patterns": "cepheid.engines.sigma",
     "Graph": "cepheid.engines.graph.graph",
     "Sifter": "cepheid.engines.graph.sifter",
     "graph_patterns": "cepheid.engines.graph.patterns",

@@ -35,12 +35,21 @@ class Place:
         >>> Place(1, 1, 1, 17, "A as a -> B as a").find("as a").column
         13
         """
-        start, end = self._offset(self.line, self.column), self._offset(self.end_line, self.end_column)
+        start, end = self.span()
         found = list(re.finditer(pattern, self.text[start:end]))
         if not found:
             return self
         (line, column), (end_line, end_column) = (self._position(start + at) for at in found[-1].span())
         return replace(self, line=line, column=column, end_line=end_line, end_column=end_column)
+
+    def span(self) -> tuple[int, int]:
+        """Where it begins and ends in the text, counted in characters.
+
+        >>> Place(2, 1, 2, 4, "A\\nBCD").span()
+        (2, 5)
+        """
+        start = min(self._offset(self.line, self.column), len(self.text))
+        return start, max(start, min(self._offset(self.end_line, self.end_column), len(self.text)))
 
     def _offset(self, line: int, column: int) -> int:
         return sum(len(text) + 1 for text in self.text.split("\n")[: line - 1]) + column - 1

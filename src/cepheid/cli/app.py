@@ -14,9 +14,11 @@ import click
 
 from cepheid import __version__
 from cepheid.cli.checking import check_query, explain_query
+from cepheid.cli.reading import read_text
 from cepheid.cli.running import Request, run_request
+from cepheid.cli.sigma import sigma
 from cepheid.cli.spark_options import formats, may_lack_events, on_spark, refuse_spark_options
-from cepheid.errors import CepheidError, InputMistake
+from cepheid.errors import CepheidError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -213,7 +215,7 @@ def check(
 ) -> None:
     """Read and plan FILE.cep without running it."""
     check_query(
-        _read(file), file, schema, time=time_column, type=type_column, order=order, time_unit=time_unit
+        read_text(file), file, schema, time=time_column, type=type_column, order=order, time_unit=time_unit
     )
 
 
@@ -248,9 +250,9 @@ def explain(
 
         if mermaid:
             raise click.UsageError("--mermaid draws the pattern: leave out --engine spark.")
-        explain_on_spark(_read(file), file, schema, stream=stream, **columns)
+        explain_on_spark(read_text(file), file, schema, stream=stream, **columns)
         return
-    explain_query(_read(file), file, schema, stream=stream, mermaid=mermaid, **columns)
+    explain_query(read_text(file), file, schema, stream=stream, mermaid=mermaid, **columns)
 
 
 @main.command("sql")
@@ -269,7 +271,7 @@ def sql_(file: str, tables: tuple[str, ...], engine: str, format_: str, out: str
     """Run the SQL statement in FILE.sql, with MATCH_RECOGNIZE, over tables of files."""
     from cepheid.cli.statement import run_statement
 
-    run_statement(_read(file), tables, engine, format_, out)
+    run_statement(read_text(file), tables, engine, format_, out)
 
 
 @main.command("graph")
@@ -331,7 +333,7 @@ def graph_(
         raise click.UsageError("--node is for a log of events: say its --time, too.")
     events = None if time is None else {"time": time, "node": node, "end": end}
     edges = {**columns, "target": list(target) or "target", "end": end}
-    find_in_file(_read(patterns), patterns, file, edges, events, time_unit, format_, out)
+    find_in_file(read_text(patterns), patterns, file, edges, events, time_unit, format_, out)
 
 
 @main.command()
@@ -350,6 +352,17 @@ def demo(out: str, engine: str) -> None:
     run_demo(Path(out), engine)
 
 
+main.add_command(sigma)
+
+
+@main.command()
+def lsp() -> None:
+    """Serve an editor: mistakes, hints, completions and definitions, over standard input and output."""
+    from cepheid.cli.lsp import run_server
+
+    run_server()
+
+
 def _query_and_events(
     files: tuple[str, ...], query: str | None, may_lack_events: bool = False
 ) -> tuple[str, str, str]:
@@ -361,13 +374,4 @@ def _query_and_events(
         return query, "query", files[0]
     if len(files) != 2:
         raise click.UsageError("Two arguments are needed: FILE.cep and EVENTS (or --query TEXT and EVENTS).")
-    return _read(files[0]), *files
-
-
-def _read(file: str) -> str:
-    try:
-        return Path(file).read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputMistake(f"there is no file {file}", code="no_such_file") from None
-    except (OSError, UnicodeDecodeError) as failure:
-        raise InputMistake(f"{file} cannot be read: {failure}", code="bad_file") from None
+    return read_text(files[0]), *files

@@ -39,6 +39,7 @@ class Request:
     name: str  # the query's file
     events: str
     stream: str | None = None
+    only: tuple[str, ...] = ()  # streams whose matches are wanted, where it is several
     engine: str = "auto"
     format: str = "table"
     out: str | None = None
@@ -84,7 +85,7 @@ def run_request(request: Request) -> None:
         job = _job(request, trace, bad)
         if trace is not None:
             trace.program = job.program
-        streams = stream_names(job.program, request.stream)
+        streams = list(request.only) or stream_names(job.program, request.stream)
         sink = stack.enter_context(open_sink(job, streams, request.format, request.out, request.limit))
         notes = Notes(job, streams) if request.report else None
         tally, elapsed = drive(job, streams, sink, dead, notes, bar_wanted(request), unfinished)

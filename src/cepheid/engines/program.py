@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from cepheid.engines.local.events import Columns
 from cepheid.errors import PatternMistake, nearest
 from cepheid.lang.parser import parse_expression, parse_query
 from cepheid.pattern.builder import as_stream
@@ -198,6 +199,12 @@ def partitioned(declarations: Declarations, names: tuple[str, ...]) -> Declarati
             for s in declarations.streams
         ),
     )
+
+
+def event_columns(columns: Columns, declarations: Declarations) -> Columns:
+    """Which columns of the events mean what to these streams."""
+    named = replace(columns, plain_type=plain_type(declarations))
+    return replace(named, type="") if declarations.untyped else named
 
 
 def plain_type(declarations: Declarations) -> str | None:

@@ -257,3 +257,5 @@ _OPERATORS: dict[str, Callable[[Stream, Operator], Stream]] = {
     "increasing": _misplaced_monotonic,
     "decreasing": _misplaced_monotonic,
 }
+
+OPERATOR_NAMES = tuple(_OPERATORS)

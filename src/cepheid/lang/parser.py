@@ -10,7 +10,7 @@ from lark import Lark, Tree
 from cepheid.lang.expressions import read_expression
 from cepheid.lang.mistakes import explain_mistake
 from cepheid.lang.program import read_program, read_stream
-from cepheid.lang.reading import load_grammar, read_tree
+from cepheid.lang.reading import accepted_after, load_grammar, read_tree
 from cepheid.lang.source import Source
 from cepheid.pattern.expr import Expr
 from cepheid.pattern.model import Declarations, Stream
@@ -48,6 +48,15 @@ def parse_pattern(text: str, source: str = "query", name: str = "matches") -> St
 def parse_expression(text: str, source: str = "expression") -> Expr:
     """An expression, names not yet resolved."""
     return read_expression(_tree(text, "expression", source).children[0], Source(text, source))
+
+
+def what_may_follow(text: str, bare: bool = False) -> frozenset[str] | None:
+    """The terminals of the grammar that could go on from a beginning of a program, or of a bare pattern.
+
+    >>> "ARROW" in (what_may_follow("stream S = A ") or ()), what_may_follow("stream -> ")
+    (True, None)
+    """
+    return accepted_after(_parser(), text, "query" if bare else "program")
 
 
 def is_program(text: str) -> bool:

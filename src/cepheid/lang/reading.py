@@ -53,6 +53,16 @@ def _allowed(parser: Lark, problem: UnexpectedInput, text: str, start: str) -> s
     return set(partial.accepts())  # type: ignore[no-untyped-call]
 
 
+def accepted_after(parser: Lark, text: str, start: str) -> frozenset[str] | None:
+    """The terminals that could go on from a beginning of a text; None if it cannot be a beginning."""
+    partial = parser.parse_interactive(text, start=start)
+    try:
+        partial.exhaust_lexer()
+    except UnexpectedInput:
+        return None
+    return frozenset(partial.accepts())  # type: ignore[no-untyped-call]
+
+
 def _end(problem: UnexpectedInput) -> int:
     token = getattr(problem, "token", None)
     width = len(str(token).split("\n")[0]) if token is not None else 1

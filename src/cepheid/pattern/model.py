@@ -254,6 +254,8 @@ class Declarations:
     events: tuple[EventType, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     streams: tuple[Stream, ...] = ()
+    # Every event is of the one type that the streams read; a column of types, if there is one, says nothing.
+    untyped: bool = field(default=False, compare=False)
 
 
 def walk_nodes(node: Node) -> Iterator[Node]:

@@ -291,15 +291,15 @@ def guard_text(guard: Guard) -> str:
     return f"{text} after {name_text(guard.start)}" if guard.start else text
 
 
-def pattern_text(pattern: Pattern) -> str:
-    """The whole pattern as one bare expression with its operators."""
+def pattern_text(pattern: Pattern, joint: str = " ") -> str:
+    """The whole pattern as one bare expression with its operators; `joint` stands before each of them."""
     text = _operand(pattern.root)
     if pattern.every is not None:
         text = f"{pattern.every.value} ({text})"
     if _two_spans(pattern):
         text = f"{text if pattern.every else f'({text})'} within {duration_text(pattern.within or 0)}"
     parts = [text, *(guard_text(g) for g in pattern.guards)]
-    return " ".join([*parts, *(f".{o}" for o in _operators(pattern))])
+    return joint.join([" ".join(parts), *(f".{o}" for o in _operators(pattern))])
 
 
 def _two_spans(pattern: Pattern) -> bool:
@@ -342,15 +342,15 @@ def _limits(limits: Limits) -> str:
     return ", ".join(parts)
 
 
-def stream_text(stream: Stream) -> str:
+def stream_text(stream: Stream, joint: str = " ") -> str:
     """A stream declaration."""
-    text = f"stream {name_text(stream.name)} = {pattern_text(stream.pattern)}"
+    text = f"stream {name_text(stream.name)} = {pattern_text(stream.pattern, joint)}"
     for later in stream.later:
         arguments = ", ".join((f"{name_text(n)}: " if n else "") + expr_text(e) for n, e in later.arguments)
-        text += f" .{later.operator}({arguments})"
+        text += f"{joint}.{later.operator}({arguments})"
     if stream.outputs is not None:
         columns = ", ".join(f"{name_text(o.name)}: {expr_text(o.expr)}" for o in stream.outputs)
-        text += f" .emit({columns})"
+        text += f"{joint}.emit({columns})"
     return text
 
 
@@ -363,11 +363,11 @@ def _type(kind: Type) -> str:
     return f"[{_type(kind.item)}]" if kind.item is not None else kind.name
 
 
-def program_text(program: Declarations) -> str:
-    """A whole program."""
+def program_text(program: Declarations, joint: str = " ") -> str:
+    """A whole program; with a line break as `joint` every operator stands in a line of its own."""
     lines = [event_text(e) for e in program.events]
     lines += [f"pattern {name_text(p.name or '')} = {pattern_text(p)}" for p in program.patterns]
-    return "\n".join(lines + [stream_text(s) for s in program.streams]) + "\n"
+    return "\n".join(lines + [stream_text(s, joint) for s in program.streams]) + "\n"
 
 
 __all__ = [

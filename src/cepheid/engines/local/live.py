@@ -9,7 +9,7 @@ from cepheid.engines import session
 from cepheid.engines.local.events import EventMaker
 from cepheid.engines.local.times import to_microseconds
 from cepheid.engines.options import Duration, make_options
-from cepheid.engines.program import compile
+from cepheid.engines.program import compile, event_columns
 from cepheid.engines.session import Found
 from cepheid.engines.session_matchers import known_engine, session_matchers
 from cepheid.matching.lifecycle import Listener
@@ -49,7 +49,8 @@ class Session:
         self._inner = session.Session(
             self.program, options.lateness or Lateness(), make=make, listener=listener
         )
-        self._maker = EventMaker(options.columns)
+        declarations, columns = self.program.declarations, options.columns
+        self._maker = EventMaker(event_columns(columns, declarations) if declarations.untyped else columns)
         self._unit = time_unit
 
     def feed(self, events: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Found]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -16,7 +15,7 @@ from cepheid.engines.local.frames import build_frame, frame_of
 from cepheid.engines.local.reading import Progress
 from cepheid.engines.local.sources import Source, open_source
 from cepheid.engines.options import Options
-from cepheid.engines.program import Program, compile, declarations_of, partitioned, plain_type
+from cepheid.engines.program import Program, compile, declarations_of, event_columns, partitioned
 from cepheid.engines.rows import match_columns, side_columns
 from cepheid.engines.session import Counters, Found, Session
 from cepheid.errors import CepheidWarning, InputMistake
@@ -53,7 +52,7 @@ class Job:
         engine: str = "auto",
     ) -> None:
         declarations = partitioned(declarations_of(query, source_name), options.partition_by)
-        columns = replace(options.columns, plain_type=plain_type(declarations))
+        columns = event_columns(options.columns, declarations)
         self.options, self.engine, self._listens = options, engine, listener is not None
         self.source: Source = open_source(
             events, columns, bad_rows=options.bad_rows, on_bad=on_bad, batch_size=options.batch_size

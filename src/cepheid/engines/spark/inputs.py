@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ import pyarrow as pa
 from cepheid.engines.local.arrow_types import as_declared, struct_of_arrow
 from cepheid.engines.local.events import Columns, check_columns
 from cepheid.engines.options import Options
-from cepheid.engines.program import Program, compile, declarations_of, partitioned, plain_type
+from cepheid.engines.program import Program, compile, declarations_of, event_columns, partitioned
 from cepheid.errors import InputMistake
 from cepheid.pattern.types import STRING, TIMESTAMP, Schema
 
@@ -47,7 +47,7 @@ def is_spark(events: Any) -> bool:
 def plan_input(query: object, df: DataFrame, options: Options) -> tuple[Program, Input]:
     """The query compiled against the DataFrame's schema."""
     declarations = partitioned(declarations_of(query), options.partition_by)
-    columns = replace(options.columns, plain_type=plain_type(declarations))
+    columns = event_columns(options.columns, declarations)
     given = Input(columns, _arrow_schema(df), df.isStreaming)
     check_columns(given.arrow.names, columns)
     _check_type_column(given)

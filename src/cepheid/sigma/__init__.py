@@ -1,0 +1,1 @@
+"""Sigma rules, read by pySigma, as streams of the pattern model. Only this folder imports pySigma."""
