@@ -1,0 +1,1 @@
+"""Rules over facts and events: working memory, network, expiry, agenda, session."""
