@@ -236,6 +236,7 @@ class NaiveRules:
 
     def finish(self) -> list[Happening]:
         self.told = []
+        self._set_budget()
         self._pass_dates(None)
         return self.told
 
@@ -244,16 +245,21 @@ class NaiveRules:
         now = self.clock or 0 if time is None else time
         if self.clock is not None and now < self.clock:
             raise InputMistake("time goes back")
+        self._set_budget()
         self._pass_dates(now)
         self.clock = now
-        self.budget = self.max_firings
         self._run(deque([operation]))
         return self.told
+
+    def _set_budget(self) -> None:
+        """An input may make so many firings, not counting what waits already."""
+        self.waits = [w for w in self.waits if self._still_waits(w.choice)]
+        self.budget = self.max_firings + len(self.waits)
 
     def _pass_dates(self, until: int | None) -> None:
         """Dates of waiting come in order, each after all operations of its time."""
         while dates := [w.dates[0] for w in self.waits if until is None or w.dates[0] < until]:
-            self.clock, self.budget = min(dates), self.max_firings
+            self.clock = min(dates)
             due = [w for w in self.waits if w.dates[0] == self.clock]
             self.waits = [w for w in self.waits if w.dates[0] != self.clock]
             ready = [w.choice for w in due if self._judge(w)]
@@ -361,7 +367,10 @@ class NaiveRules:
     def _identity(self, type: str, event: bool, fields: Any, given: Any) -> Any:
         key = self.keys.get((type, event))
         if given is not None or key is not None:
-            return given if given is not None else fields[key]
+            found = given if given is not None else fields.get(key)
+            if found is None:
+                raise InputMistake("no key")
+            return found
         self.named[type, event] = self.named.get((type, event), 0) + 1
         while not event and self._life(type, self.named[type, event]):
             self.named[type, event] += 1
@@ -406,7 +415,8 @@ class NaiveRules:
         if at == len(rule.conditions):
             yield so_far
             return
-        for choice in self._chosen(rule.conditions[at], at, so_far, first, events):
+        condition = rule.conditions[at]
+        for choice in self._chosen(condition, at, so_far, first, _left(rule, at, so_far, events)):
             yield from self._choices(rule, at + 1, choice, first, events)
 
     def _chosen(
@@ -498,10 +508,7 @@ class NaiveRules:
     def _judge(self, waiting: Waiting) -> bool:
         """Time has passed a date: is the choice ready to fire?"""
         choice = waiting.choice
-        if any(e.retracted for e in choice.events()):
-            return False
-        moments = range(min(choice.numbers()), self.number + 2)
-        if not all(self._facts_hold(choice, k) for k in moments):
+        if not self._still_waits(choice):
             return False
         dates, absent = list(waiting.dates), list(waiting.absent)
         while dates and dates[0] == self.now:
@@ -511,6 +518,12 @@ class NaiveRules:
         if dates:
             self.waits.append(Waiting(choice, tuple(dates), tuple(absent), waiting.time))
         return not dates
+
+    def _still_waits(self, choice: Choice) -> bool:
+        if any(e.retracted for e in choice.events()):
+            return False
+        moments = range(min(choice.numbers()), self.number + 2)
+        return all(self._facts_hold(choice, k) for k in moments)
 
     # Actions.
 
@@ -601,3 +614,11 @@ class NaiveRules:
 def _with(so_far: Choice, at: int, thing: Thing, env: Env, life: Life | None = None) -> Choice:
     lives = so_far.lives if life is None else {**so_far.lives, at: life}
     return Choice(so_far.rule, {**so_far.things, at: thing}, lives, env)
+
+
+def _left(rule: Rule, at: int, so_far: Choice, events: list[Event]) -> list[Event]:
+    """Both the earliest and the latest must be chosen: if only so many lines are left, nothing else will do."""
+    ends = {e.number for e in (events[:1] + events[-1:])}
+    missing = ends - set(so_far.numbers())
+    lines = [c for c in rule.conditions[at:] if isinstance(c, (EventCondition, ChangeCondition))]
+    return [e for e in events if e.number in missing] if len(missing) >= len(lines) else events

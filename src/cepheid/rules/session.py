@@ -1,609 +1,339 @@
-"""Sessions of rules, the simple way: every state and event is kept, everything is tested again at each step.
+"""A session of rules: operations come one after the other, and each tells what happened.
 
-It is written to read like docs/rules.md, clear before fast. `before(k)` is the world just before operation number k.
+Times are microseconds and never go back. What one operation makes is found at once, before any action; actions become
+operations in a queue that is emptied before the next input.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from cepheid.errors import EvaluationError, InputMistake, LimitReached
-from cepheid.matching.evaluate import compile_value
-from cepheid.matching.moment import Moment
-from cepheid.pattern.expr import Binary, Expr, Field, Literal, Unary, conjunction, rewrite
-from cepheid.pattern.rule_model import (
-    THIS,
-    Action,
-    AssertEvent,
-    AssertFact,
-    Assignment,
-    ChangeCondition,
-    Condition,
-    Emit,
-    EventCondition,
-    FactCondition,
-    Modify,
-    NoEvent,
-    NoFact,
-    Retract,
-    Rule,
-    RuleSet,
-    Shape,
-    TimeTest,
-)
-from cepheid.rules.happenings import Asserted, Emitted, Fired, Happening, Modified, Retracted, Skipped
+from cepheid.errors import InputMistake, LimitReached
+from cepheid.pattern.rule_model import Retract, RuleSet
+from cepheid.rules.actions import Operation, ready_action
+from cepheid.rules.happenings import Asserted, Fired, Happening, Modified, Released, Retracted, Skipped
+from cepheid.rules.memory import Cell, Element
+from cepheid.rules.network import Network
 from cepheid.rules.objects import Event, Fact, Thing
+from cepheid.rules.productions import Firing
+from cepheid.rules.resolve import CHANGE, ready_rule
 
-# --- expressions: variables are looked up in an environment of what is bound ------------------------------------
-
-IDENTITY, TIME = "?id", "?time"
-
-
-@dataclass(frozen=True)
-class View:
-    """A bound thing as expressions see it."""
-
-    fields: dict[str, Any]
-
-
-Env = dict[str, View]
-
-
-def view(thing: Thing) -> View:
-    return View({**thing.fields, IDENTITY: thing.identity, TIME: thing.time})
-
-
-@lru_cache(maxsize=10_000)
-def compiled(expr: Expr, tick: int) -> Callable[[Moment], Any]:
-    def change(node: Expr) -> Expr | None:
-        if isinstance(node, Field) and node.alias is None and node.path[0].startswith("?"):
-            return Field(node.path[0][1:], node.path[1:] or (IDENTITY,))
-        if isinstance(node, TimeTest):
-            distance = Binary("-", Field(node.left, (TIME,)), Field(node.right, (TIME,)))
-            low, high = (None if s is None else Literal(s.microseconds(tick)) for s in (node.low, node.high))
-            bounds: list[Expr] = [
-                Binary(op, distance, b) for op, b in ((">=", low), ("<=", high)) if b is not None
-            ]
-            return conjunction(bounds) or Literal(True)
-        return None
-
-    return compile_value(rewrite(expr, change))
-
-
-def value(expr: Expr, env: Env, tick: int) -> Any:
-    return compiled(expr, tick)(Moment(env.get(THIS), {name: (v,) for name, v in env.items()}))  # type: ignore[arg-type, misc]
-
-
-def passes(shape: Shape, thing: Thing, own: str | None, env: Env, tick: int) -> Env | None:
-    """What is bound if the thing is of this shape (its type aside)."""
-    env = {**env, THIS: view(thing)}
-    if own is not None:
-        env[own] = env[THIS]
-    for bound in shape.values:
-        env[bound.variable] = View({IDENTITY: value(bound.value, env, tick)})
-    return env if all(holds(test, env, tick) for test in shape.tests) else None
-
-
-def holds(test: Expr, env: Env, tick: int) -> bool:
-    try:
-        return value(test, env, tick) is True
-    except EvaluationError as problem:
-        if problem.code == "type_clash" and isinstance(test, Binary) and test.op in ("==", "!="):
-            for side in (test.left, test.right):  # values of other kinds are not the identity of an object
-                if isinstance(side, Field) and len(side.path) == 1 and TIME in _bound(side, env):
-                    return test.op == "!="
-        raise
-
-
-def _bound(expr: Field, env: Env) -> dict[str, Any]:
-    return env[expr.path[0][1:]].fields if expr.path[0].startswith("?") else {}
-
-
-# --- the latest time an event could have by tests of time ---------------------------------------------------------
-
-
-def could_be(expr: Expr, times: dict[str, int], tick: int) -> set[bool]:
-    """Which of true and false a test may be at these times, if all that is no test of time may be either."""
-    match expr:
-        case TimeTest(left=left, right=right, low=low, high=high):
-            distance = times[left] - times[right]
-            return {
-                (low is None or low.microseconds(tick) <= distance)
-                and (high is None or distance <= high.microseconds(tick))
-            }
-        case Unary(op="not", operand=operand):
-            return {not v for v in could_be(operand, times, tick)}
-        case Binary(op="and", left=left, right=right):
-            return {a and b for a in could_be(left, times, tick) for b in could_be(right, times, tick)}
-        case Binary(op="or", left=left, right=right):
-            return {a or b for a in could_be(left, times, tick) for b in could_be(right, times, tick)}
-    return {True, False}
-
-
-def latest_time(tests: tuple[Expr, ...], times: dict[str, int], tick: int) -> int | None:
-    """Of an event that passes the tests; None if there is no latest, or no time at all."""
-    edges = {
-        times[other] + sign * bound.microseconds(tick) + step
-        for test in tests
-        for node in all_parts(test)
-        if isinstance(node, TimeTest)
-        for other, sign in ((node.right, 1), (node.left, -1))
-        if other != THIS
-        for bound in (node.low, node.high)
-        if bound is not None
-        for step in (-1, 0, 1)
-    }
-
-    def possible(time: int) -> bool:
-        return all(True in could_be(test, {**times, THIS: time}, tick) for test in tests)
-
-    if not edges or possible(max(edges) + 1):
-        return None
-    return max((time for time in edges if possible(time)), default=None)
-
-
-def all_parts(expr: Expr) -> Iterator[Expr]:
-    yield expr
-    for child in expr.children():
-        yield from all_parts(child)
-
-
-# --- what happened ------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Life:
-    """A fact from its assert to its retraction: its states, each with the numbers it begins and ends with."""
-
-    states: list[Fact] = field(default_factory=list)
-    gone: int | None = None
-
-    def before(self, number: int) -> Fact | None:
-        """Its state just before an operation."""
-        if self.gone is not None and self.gone < number:
-            return None
-        return next((s for s in reversed(self.states) if s.number < number), None)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One thing for each positive condition, by the number of the condition."""
-
-    rule: Rule
-    things: dict[int, Thing]
-    lives: dict[int, Life]
-    env: Env
-
-    def events(self) -> list[Event]:
-        return [t for t in self.things.values() if isinstance(t, Event)]
-
-    def numbers(self) -> list[int]:
-        return [e.number for e in self.events()]
-
-    def facts(self) -> list[Fact]:
-        return [t for t in self.things.values() if isinstance(t, Fact)]
-
-
-@dataclass(frozen=True)
-class Waiting:
-    choice: Choice
-    dates: tuple[int, ...]  # of the conditions NoEvent that are still to be judged, and which they are
-    absent: tuple[NoEvent, ...]
-    time: int
+Fields = Mapping[str, Any]
+GONE, NO_CHANGE = "it is gone", "nothing changes"
+RECENT = 100  # firings, of which an error tells the rules
 
 
 class RuleSession:
-    def __init__(self, ruleset: RuleSet, *, tick: int = 1_000_000, max_firings: int = 10_000) -> None:
-        self.rules, self.tick, self.max_firings = ruleset.rules, tick, max_firings
-        self.keys = {(t.name, t.event): t.key for t in ruleset.types}
+    """
+    >>> from cepheid.pattern.rule_model import Emit, EventCondition, Rule, Shape
+    >>> rule = Rule("Any", (EventCondition(Shape("Alarm"), "a"),), (Emit("seen", ()),))
+    >>> session = RuleSession(RuleSet((rule,)))
+    >>> [type(h).__name__ for h in session.assert_event("Alarm", {"level": 3}, time=10)]
+    ['Fired', 'Emitted']
+    """
+
+    def __init__(
+        self,
+        ruleset: RuleSet,
+        *,
+        tick: int = 1_000_000,
+        max_firings: int = 10_000,
+        tell_released: bool = False,
+    ) -> None:
+        self.ruleset, self.tick, self.max_firings = ruleset, tick, max_firings
+        self.rules = [ready_rule(rule, n, tick) for n, rule in enumerate(ruleset.rules)]
+        self._network = Network(self.rules, self._released if tell_released else None)
+        self._actions = [[ready_action(a, r) for a in r.rule.actions] for r in self.rules]
+        self._retractable = {
+            rule.lines[rule.place_of(action.variable)].type
+            for rule in self.rules
+            for action in rule.rule.actions
+            if isinstance(action, Retract)
+        }
+        self._keys = {(t.name, t.event): t.key for t in ruleset.types if t.key is not None}
+        self._cells: dict[tuple[str, Any], Cell] = {}
+        self._named: dict[tuple[str, bool], int] = {}
         self.clock: int | None = None
         self.number = 0
-        self.lives: list[Life] = []
-        self.all_events: list[Event] = []
-        self.waits: list[Waiting] = []
-        self.fired: set[Any] = set()  # choices of rules without events
         self.firings = 0
-        self.named: dict[Any, int] = {}
-        self.told: list[Happening] = []
+        self.skipped: Counter[tuple[str, str]] = Counter()
+        self._told: list[Happening] = []
+        self._queue: deque[Operation] = deque()
+        self._budget = max_firings
+        self._recent: deque[str] = deque(maxlen=RECENT)
 
     # Operations from outside.
 
     def assert_fact(
-        self, type: str, fields: Any, identity: Any = None, time: int | None = None
+        self, type: str, fields: Fields, identity: Any = None, time: int | None = None
     ) -> list[Happening]:
-        return self._input(time, lambda: self._assert_fact(type, fields, identity, None))
+        """A fact is there from now on; one with this identity that is there already becomes like this."""
+        return self._input(time, lambda: self.do_assert_fact(type, fields, identity, None))
 
-    def update_fact(self, type: str, identity: Any, changes: Any, time: int | None = None) -> list[Happening]:
-        return self._input(
-            time, lambda: self._update(type, identity, lambda now: changes, f"update {type}", None)
-        )
+    def update_fact(
+        self, type: str, identity: Any, changes: Fields, time: int | None = None
+    ) -> list[Happening]:
+        name = f"update {type}"
+        return self._input(time, lambda: self.do_update(type, identity, lambda: changes, name, None))
 
     def retract_fact(self, type: str, identity: Any, time: int | None = None) -> list[Happening]:
-        return self._input(time, lambda: self._retract_fact(type, identity, f"retract {type}", None))
+        return self._input(time, lambda: self.do_retract_fact(type, identity, f"retract {type}", None))
 
-    def assert_event(self, type: str, fields: Any, time: int, identity: Any = None) -> list[Happening]:
-        return self._input(time, lambda: self._assert_event(type, fields, identity, None))
+    def assert_event(self, type: str, fields: Fields, time: int, identity: Any = None) -> list[Happening]:
+        return self._input(time, lambda: self.do_assert_event(type, fields, identity, None))
 
     def retract_event(self, type: str, identity: Any, time: int | None = None) -> list[Happening]:
+        """All events of this identity are taken back."""
         return self._input(time, lambda: self._retract_events(type, identity))
 
     def advance(self, time: int) -> list[Happening]:
+        """Time moves on: what waits for dates before it is judged."""
         return self._input(time, lambda: None)
 
     def finish(self) -> list[Happening]:
-        self.told = []
-        self._pass_dates(None)
-        return self.told
+        """No more operations will come: all dates pass."""
+        self._told = []
+        self._set_budget()
+        self._pass_dates(float("inf"))
+        return self._told
 
-    def _input(self, time: int | None, operation: Callable[[], None]) -> list[Happening]:
-        self.told = []
-        now = self.clock or 0 if time is None else time
-        if self.clock is not None and now < self.clock:
-            raise InputMistake("time goes back")
-        self._pass_dates(now)
-        self.clock = now
-        self.budget = self.max_firings
-        self._run(deque([operation]))
-        return self.told
+    def _input(self, time: int | None, operation: Operation) -> list[Happening]:
+        told = self._told = []
+        if time is None:
+            time = 0 if self.clock is None else self.clock
+        self._set_budget()
+        if self.clock is None or time > self.clock:
+            self._move_to(time)
+        elif time < self.clock:
+            raise InputMistake(
+                f"time goes back: {time} comes after {self.clock}",
+                code="time_goes_back",
+                hint="sort what comes by time",
+            )
+        self._queue.append(operation)
+        self._run()
+        return told
 
-    def _pass_dates(self, until: int | None) -> None:
+    def _set_budget(self) -> None:
+        """What waits is not the doing of this operation, so it is not counted against it."""
+        self._budget = self.max_firings + self._network.waiting()
+
+    def _move_to(self, time: int) -> None:
+        self._pass_dates(time)
+        self._network.move_to(time)
+        self.clock = time
+
+    def _pass_dates(self, time: float) -> None:
         """Dates of waiting come in order, each after all operations of its time."""
-        while dates := [w.dates[0] for w in self.waits if until is None or w.dates[0] < until]:
-            self.clock, self.budget = min(dates), self.max_firings
-            due = [w for w in self.waits if w.dates[0] == self.clock]
-            self.waits = [w for w in self.waits if w.dates[0] != self.clock]
-            ready = [w.choice for w in due if self._judge(w)]
-            queue: deque[Callable[[], None]] = deque()
-            self._carry_out(ready, queue)
-            self._run(queue)
+        network = self._network
+        while (date := network.next_date()) < time:
+            network.move_to(date)
+            self.clock = int(date)
+            network.judge(int(date))
+            self._carry_out()
+            self._run()
 
-    def _run(self, queue: deque[Callable[[], None]]) -> None:
-        while queue:
-            self.made: list[Choice] = []
-            queue.popleft()()
-            self._carry_out(self.made, queue)
+    def _run(self) -> None:
+        queue = self._queue
+        try:
+            while queue:
+                queue.popleft()()
+                if self._network.made:
+                    self._carry_out()
+        except BaseException:
+            queue.clear()
+            self._network.made.clear()
+            raise
 
-    # Operations. Each has a number; what it makes is found at once.
+    # Operations. Each has a number.
 
-    def _assert_fact(self, type: str, fields: Any, identity: Any, firing: int | None) -> None:
+    def do_assert_fact(self, type: str, fields: Fields, identity: Any, firing: int | None) -> None:
         identity = self._identity(type, False, fields, identity)
-        life = self._life(type, identity)
-        if life is not None:
-            return self._update(type, identity, lambda now: fields, f"assert {type}", firing, whole=True)
+        if (type, identity) in self._cells:
+            self.do_update(type, identity, lambda: fields, f"assert {type}", firing, whole=True)
+            return
         self.number += 1
         fact = Fact(type, identity, dict(fields), self.number, self.now)
-        self.lives.append(Life([fact]))
+        cell = fact.cell = Cell(fact)
+        self._cells[type, identity] = cell
         if firing is not None:
-            self.told.append(Asserted(fact, self.now, firing))
-        self._find(None)
+            self.tell(Asserted(fact, self.now, firing))
+        self._network.assert_fact(cell)
 
-    def _update(
+    def do_update(
         self,
         type: str,
         identity: Any,
-        changes: Callable[[Fact], Any],
+        changes: Callable[[], Fields],
         action: str,
         firing: int | None,
         whole: bool = False,
     ) -> None:
-        life = self._life(type, identity)
-        if life is None:
-            self.told.append(Skipped(action, "it is gone", self.now, firing))
+        cell = self._cells.get((type, _hashable(identity)))
+        if cell is None:
+            self._skip(action, GONE, firing)
             return
-        old = life.states[-1]
-        fields = dict(changes(old)) if whole else {**old.fields, **changes(old)}
+        old = cell.now
+        fields = dict(changes()) if whole else {**old.fields, **changes()}
         if fields == old.fields:
             if firing is not None:
-                self.told.append(Skipped(action, "nothing changes", self.now, firing))
+                self._skip(action, NO_CHANGE, firing)
             return
         self.number += 1
-        new = Fact(type, identity, fields, self.number, self.now)
-        life.states.append(new)
-        happened = Event(type, identity, {**fields, "old": dict(old.fields)}, self.number, self.now, new)
-        self.all_events.append(happened)
+        new = Fact(type, cell.identity, fields, self.number, self.now, cell)
+        change = Event(type, cell.identity, {**fields, "old": dict(old.fields)}, self.number, self.now, new)
         if firing is not None:
-            self.told.append(Modified(new, old, self.now, firing))
-        self._find(happened)
+            self.tell(Modified(new, old, self.now, firing))
+        self._network.update_fact(cell, new, change)
 
-    def _retract_fact(self, type: str, identity: Any, action: str, firing: int | None) -> None:
-        life = self._life(type, identity)
-        if life is None:
-            self.told.append(Skipped(action, "it is gone", self.now, firing))
+    def do_retract_fact(self, type: str, identity: Any, action: str, firing: int | None) -> None:
+        cell = self._cells.pop((type, _hashable(identity)), None)
+        if cell is None:
+            self._skip(action, GONE, firing)
             return
         self.number += 1
-        life.gone = self.number
         if firing is not None:
-            self.told.append(Retracted(life.states[-1], self.now, firing))
-        self._find(None)
+            self.tell(Retracted(cell.now, self.now, firing))
+        self._network.retract_fact(cell, self.number)
 
-    def _assert_event(self, type: str, fields: Any, identity: Any, firing: int | None) -> None:
+    def do_assert_event(self, type: str, fields: Fields, identity: Any, firing: int | None) -> None:
         identity = self._identity(type, True, fields, identity)
         self.number += 1
         event = Event(type, identity, dict(fields), self.number, self.now)
-        self.all_events.append(event)
+        if type in self._retractable:
+            event.held = []
         if firing is not None:
-            self.told.append(Asserted(event, self.now, firing))
-        self._find(event)
+            self.tell(Asserted(event, self.now, firing))
+        self._network.event(event)
 
-    def _retract_event(self, event: Event, action: str, firing: int | None) -> None:
+    def do_retract_event(self, event: Event, action: str, firing: int | None) -> None:
         if event.retracted:
-            self.told.append(Skipped(action, "it is gone", self.now, firing))
+            self._skip(action, GONE, firing)
             return
         self.number += 1
-        event.retracted = True
         if firing is not None:
-            self.told.append(Retracted(event, self.now, firing))
-        self._find(None)
+            self.tell(Retracted(event, self.now, firing))
+        self._network.retract_event(event)
 
     def _retract_events(self, type: str, identity: Any) -> None:
-        """All of this identity; it is one operation."""
         self.number += 1
-        for event in self.all_events:
-            if event.fact is None and (event.type, event.identity) == (type, identity):
-                event.retracted = True
+        for event in self.events():
+            if (event.type, event.identity) == (type, identity) and event.fact is None:
+                self._network.retract_event(event)
 
     @property
     def now(self) -> int:
         assert self.clock is not None
         return self.clock
 
-    def _life(self, type: str, identity: Any) -> Life | None:
-        for life in self.lives:
-            state = life.states[-1]
-            if life.gone is None and (state.type, state.identity) == (type, identity):
-                return life
-        return None
+    def as_now(self, thing: Thing | None) -> Thing | None:
+        """A fact as it is now, of a change the fact; as it was matched if it is gone."""
+        if thing is None or (isinstance(thing, Event) and thing.fact is None):
+            return thing
+        cell = self._cells.get((thing.type, thing.identity))
+        if cell is not None:
+            return cell.now
+        return thing.fact if isinstance(thing, Event) else thing
 
-    def _identity(self, type: str, event: bool, fields: Any, given: Any) -> Any:
-        key = self.keys.get((type, event))
-        if given is not None or key is not None:
-            return given if given is not None else fields[key]
-        self.named[type, event] = self.named.get((type, event), 0) + 1
-        while not event and self._life(type, self.named[type, event]):
-            self.named[type, event] += 1
-        return self.named[type, event]
+    def _identity(self, type: str, event: bool, fields: Fields, given: Any) -> Any:
+        if given is not None:
+            return _hashable(given)
+        key = self._keys.get((type, event))
+        if key is None:
+            return self._next_number(type, event)
+        found = fields.get(key)
+        if found is None:
+            raise InputMistake(
+                f"this `{type}` has no `{key}`, which is its key", code="missing_key", hint="give it a value"
+            )
+        return _hashable(found)
+
+    def _next_number(self, type: str, event: bool) -> int:
+        number = self._named.get((type, event), 0) + 1
+        while not event and (type, number) in self._cells:
+            number += 1
+        self._named[type, event] = number
+        return number
 
     # Firings.
 
-    def _find(self, event: Event | None) -> None:
-        """All choices that this operation completes."""
-        for rule in self.rules:
-            if any(isinstance(c, (EventCondition, ChangeCondition)) for c in rule.conditions):
-                if event is not None:
-                    self._find_with_events(rule, event)
-            else:
-                self._find_of_facts(rule)
+    def tell(self, happening: Happening) -> None:
+        self._told.append(happening)
 
-    def _find_of_facts(self, rule: Rule) -> None:
-        """A rule without events: new combinations of states, in the world after this operation."""
-        after = self.number + 1
-        for choice in self._choices(rule, 0, Choice(rule, {}, {}, {}), after, []):
-            versions = (rule.name, *(f.number for f in choice.facts()))
-            if versions not in self.fired and self._facts_hold(choice, after):
-                self.fired.add(versions)
-                self.made.append(choice)
+    def _skip(self, action: str, reason: str, firing: int | None) -> None:
+        self.skipped[action, reason] += 1
+        self.tell(Skipped(action, reason, self.now, firing))
 
-    def _find_with_events(self, rule: Rule, last: Event) -> None:
-        """Choices whose latest event is this one, for each event that may be the earliest."""
-        there = [e for e in self.all_events if not e.retracted]
-        for first in there:
-            since = [e for e in there if e.number >= first.number]
-            for choice in self._choices(rule, 0, Choice(rule, {}, {}, {}), first.number, since):
-                numbers = choice.numbers()
-                if (min(numbers), max(numbers)) == (first.number, last.number) and all(
-                    self._facts_hold(choice, k) for k in range(first.number, last.number + 1)
-                ):
-                    self._complete(choice)
+    def _carry_out(self) -> None:
+        """All that one operation has made, in order; none is taken back by another."""
+        made, self._network.made = self._network.made, []
+        if len(made) > 1:
+            made.sort(key=Firing.place_in_order)
+        for firing in made:
+            rule, things = firing.rule, firing.things
+            self._count(rule.rule.name)
+            self.tell(Fired(rule.rule.name, self.now, _objects(firing), self.firings))
+            for act in self._actions[rule.number]:
+                operation = act(self, things, self.firings)
+                if operation is not None:
+                    self._queue.append(operation)
 
-    def _choices(
-        self, rule: Rule, at: int, so_far: Choice, first: int, events: list[Event]
-    ) -> Iterator[Choice]:
-        """Facts as they were just before `first`; tests line by line."""
-        if at == len(rule.conditions):
-            yield so_far
-            return
-        for choice in self._chosen(rule.conditions[at], at, so_far, first, events):
-            yield from self._choices(rule, at + 1, choice, first, events)
+    def _count(self, rule: str) -> None:
+        self.firings += 1
+        self._budget -= 1
+        self._recent.append(rule)
+        if self._budget < 0:
+            names = ", ".join(f"`{name}`" for name in dict.fromkeys(self._recent))
+            raise LimitReached(
+                f"one operation made more than {self.max_firings} firings; the last were of {names}",
+                code="max_firings",
+                hint="these rules may feed themselves: let their conditions become false, or raise max_firings",
+            )
 
-    def _chosen(
-        self, condition: Condition, at: int, so_far: Choice, first: int, events: list[Event]
-    ) -> Iterator[Choice]:
-        match condition:
-            case FactCondition(shape=shape, variable=variable):
-                for life in self.lives:
-                    state = life.before(first)
-                    if state is None or state.type != shape.type:
-                        continue
-                    env = passes(shape, state, variable, so_far.env, self.tick)
-                    if env is not None:
-                        yield _with(so_far, at, state, env, life)
-            case EventCondition(shape=shape, variable=variable):
-                for event in events:
-                    if event.fact is None and event.type == shape.type:
-                        env = passes(shape, event, variable, so_far.env, self.tick)
-                        if env is not None:
-                            yield _with(so_far, at, event, env)
-            case ChangeCondition():
-                for event in events:
-                    if event.fact is not None and event.type == condition.before.type:
-                        env = self._changed(condition, event, so_far.env)
-                        if env is not None:
-                            yield _with(so_far, at, event, env)
-            case _:
-                yield so_far
-
-    def _changed(self, condition: ChangeCondition, event: Event, env: Env) -> Env | None:
-        assert event.fact is not None
-        old = replace(event.fact, fields=event.fields["old"])
-        found = passes(condition.before, old, None, env, self.tick)
-        if found is None:
-            return None
-        found = passes(condition.after, event, condition.variable, found, self.tick)
-        if found is not None and condition.fact is not None:
-            found[condition.fact] = view(event.fact)
-        return found
-
-    def _facts_hold(self, choice: Choice, moment: int) -> bool:
-        """Are all tests of facts true just before an operation, with facts in the state they have then?"""
-        env = dict(choice.env)
-        for at, condition in enumerate(choice.rule.conditions):
-            if isinstance(condition, FactCondition):
-                state = choice.lives[at].before(moment)
-                if state is None:
-                    return False
-                found = passes(condition.shape, state, condition.variable, env, self.tick)
-                if found is None:
-                    return False
-                env = found
-            elif isinstance(condition, NoFact):
-                states = [s for life in self.lives if (s := life.before(moment)) is not None]
-                same = [s for s in states if s.type == condition.shape.type]
-                if any(passes(condition.shape, s, None, env, self.tick) is not None for s in same):
-                    return False
-        return True
-
-    # Absent events.
-
-    def _complete(self, choice: Choice) -> None:
-        """All positive conditions are met: absences are judged now, or at the latest time such an event could have."""
-        dated: list[tuple[int, NoEvent]] = []
-        for condition in choice.rule.conditions:
-            if isinstance(condition, NoEvent):
-                date = self._date(condition, choice)
-                if date is not None and date > self.now:
-                    dated.append((date, condition))
-                elif not self._absent(condition, choice):
-                    return
-        if not dated:
-            self.made.append(choice)
-            return
-        dated.sort(key=lambda pair: pair[0])
-        self.waits.append(
-            Waiting(choice, tuple(d for d, _ in dated), tuple(c for _, c in dated), dated[-1][0])
-        )
-
-    def _date(self, condition: NoEvent, choice: Choice) -> int | None:
-        times = {n: v.fields[TIME] for n, v in choice.env.items() if TIME in v.fields}
-        return latest_time(condition.shape.tests, times, self.tick)
-
-    def _absent(self, condition: NoEvent, choice: Choice) -> bool:
-        there = [e for e in self.all_events if not e.retracted and e.fact is None]
-        same = [e for e in there if e.type == condition.shape.type]
-        return not any(passes(condition.shape, e, None, choice.env, self.tick) is not None for e in same)
-
-    def _judge(self, waiting: Waiting) -> bool:
-        """Time has passed a date: is the choice ready to fire?"""
-        choice = waiting.choice
-        if any(e.retracted for e in choice.events()):
-            return False
-        moments = range(min(choice.numbers()), self.number + 2)
-        if not all(self._facts_hold(choice, k) for k in moments):
-            return False
-        dates, absent = list(waiting.dates), list(waiting.absent)
-        while dates and dates[0] == self.now:
-            dates.pop(0)
-            if not self._absent(absent.pop(0), choice):
-                return False
-        if dates:
-            self.waits.append(Waiting(choice, tuple(dates), tuple(absent), waiting.time))
-        return not dates
-
-    # Actions.
-
-    def _carry_out(self, choices: list[Choice], queue: deque[Callable[[], None]]) -> None:
-        for choice in sorted(choices, key=self._place_in_order):
-            self.firings += 1
-            self.budget -= 1
-            if self.budget < 0:
-                raise LimitReached(f"more than {self.max_firings} firings")
-            objects: dict[str, Thing] = {}
-            for at, thing in choice.things.items():
-                condition: Any = choice.rule.conditions[at]
-                objects[condition.variable or f"_{at + 1}"] = thing
-                if isinstance(thing, Event) and thing.fact is not None and condition.fact is not None:
-                    objects[condition.fact] = thing.fact
-            self.told.append(Fired(choice.rule.name, self.now, objects, self.firings))
-            for action in choice.rule.actions:
-                self._act(action, choice, objects, self.firings, queue)
-
-    def _place_in_order(self, choice: Choice) -> Any:
-        return (
-            -choice.rule.priority,
-            sorted(choice.numbers()),
-            self.rules.index(choice.rule),
-            [f.number for f in choice.facts()],
-            choice.numbers(),
-        )
-
-    def _act(
-        self,
-        action: Action,
-        choice: Choice,
-        objects: dict[str, Thing],
-        firing: int,
-        queue: deque[Callable[[], None]],
-    ) -> None:
-        match action:
-            case Emit(stream=stream, fields=assigned):
-                self.told.append(Emitted(stream, self._values(assigned, choice.env), self.now, firing))
-            case AssertFact(type=kind, fields=assigned):
-                fields = self._values(assigned, choice.env)
-                queue.append(lambda: self._assert_fact(kind, fields, None, firing))
-            case AssertEvent(type=kind, fields=assigned):
-                fields = self._values(assigned, choice.env)
-                queue.append(lambda: self._assert_event(kind, fields, None, firing))
-            case Modify(variable=variable, fields=assigned):
-                fact = objects[variable]
-                changes = lambda now: self._values(assigned, self._as_now(choice, objects))  # noqa: E731
-                queue.append(
-                    lambda: self._update(fact.type, fact.identity, changes, f"modify ?{variable}", firing)
-                )
-            case Retract(variable=variable):
-                thing, name = objects[variable], f"retract ?{variable}"
-                if isinstance(thing, Event):
-                    queue.append(lambda: self._retract_event(thing, name, firing))
-                else:
-                    queue.append(lambda: self._retract_fact(thing.type, thing.identity, name, firing))
-
-    def _values(self, assigned: tuple[Assignment, ...], env: Env) -> dict[str, Any]:
-        env = {name: v for name, v in env.items() if name != THIS}
-        return {a.name: value(a.value, env, self.tick) for a in assigned}
-
-    def _as_now(self, choice: Choice, objects: dict[str, Thing]) -> Env:
-        """Facts as they are now (as they were matched if they are gone), and what is bound of them."""
-        env = dict(choice.env)
-        for at, condition in enumerate(choice.rule.conditions):
-            thing = choice.things.get(at)
-            if isinstance(condition, FactCondition) and thing is not None:
-                env[THIS] = self._view_now(thing)
-                if condition.variable is not None:
-                    env[condition.variable] = env[THIS]
-                for bound in condition.shape.values:
-                    env[bound.variable] = View({IDENTITY: value(bound.value, env, self.tick)})
-            elif isinstance(condition, ChangeCondition) and condition.fact is not None:
-                env[condition.fact] = self._view_now(objects[condition.fact])
-        return env
-
-    def _view_now(self, thing: Thing) -> View:
-        life = self._life(thing.type, thing.identity)
-        return view(thing if life is None else life.states[-1])
-
-    # Inspection, as far as it is the same for all.
+    # What is there.
 
     def facts(self) -> list[Fact]:
-        return [life.states[-1] for life in self.lives if life.gone is None]
+        return [cell.now for cell in self._cells.values()]
 
     def events(self) -> list[Event]:
-        return [e for e in self.all_events if not e.retracted]
+        """Those that a rule may still use, in order."""
+        found = {
+            id(t): t
+            for memory in self._network.memories
+            for element in memory.elements
+            for t in element.objects
+            if isinstance(t, Event)
+        }
+        return sorted(found.values(), key=lambda e: e.number)
 
-    def waiting(self) -> list[Waiting]:
-        return list(self.waits)
+    def _released(self, element: Element) -> None:
+        there = {id(e) for e in self.events()}
+        for thing in element.objects:
+            if isinstance(thing, Event) and id(thing) not in there and not thing.retracted:
+                self.tell(Released(thing, self.now))
 
 
-def _with(so_far: Choice, at: int, thing: Thing, env: Env, life: Life | None = None) -> Choice:
-    lives = so_far.lives if life is None else {**so_far.lives, at: life}
-    return Choice(so_far.rule, {**so_far.things, at: thing}, lives, env)
+def _hashable(identity: Any) -> Hashable:
+    try:
+        hash(identity)
+    except TypeError:
+        raise InputMistake(
+            f"{identity!r} cannot be the identity of an object",
+            code="bad_identity",
+            hint="use a text or a number",
+        ) from None
+    return identity  # type: ignore[no-any-return]
+
+
+def _objects(firing: Firing) -> dict[str, Thing]:
+    result: dict[str, Thing] = {}
+    for line, thing in zip(firing.rule.lines, firing.things, strict=True):
+        if thing is None:
+            continue
+        result[line.name] = thing
+        if line.kind == CHANGE and line.fact_name is not None and isinstance(thing, Event):
+            assert thing.fact is not None
+            result[line.fact_name] = thing.fact
+    return result

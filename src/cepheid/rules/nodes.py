@@ -1,0 +1,281 @@
+"""The nodes behind the entrance: each extends tuples by one more object, and hands them on.
+
+An element is stored only where a join with events that are still to come asks for it, and as long as one asks. A join
+with facts looks them up when the tuple comes, and never again: facts that come later are not for events before them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cepheid.pattern.expr import Expr
+from cepheid.pattern.rule_model import TimeTest
+from cepheid.rules.chains import Keeping, Step, as_matched, moved
+from cepheid.rules.closures import INF, Test, bounds, place, places, test_in_two_worlds, test_of
+from cepheid.rules.discriminations import EventNode, FactNode
+from cepheid.rules.memory import (
+    Element,
+    Memory,
+    Objects,
+    as_before,
+    as_now,
+    key_in_two_worlds,
+    key_of,
+)
+from cepheid.rules.objects import Fact
+
+if TYPE_CHECKING:
+    from cepheid.rules.network import Network
+
+Asked = tuple[tuple[int, float], ...]  # (place, how long after it): until the least of these dates
+
+
+class Node:
+    """Tuples that have passed the same steps."""
+
+    def __init__(self, net: Network, number: int, parent: Node | None, name: str, width: int) -> None:
+        self.net, self.number, self.parent, self.name, self.width = net, number, parent, name, width
+        self.depth: int = 0 if parent is None else parent.depth + 1
+        self.facts: tuple[tuple[int, FactNode], ...] = () if parent is None else parent.facts
+        self.events: tuple[int, ...] = () if parent is None else parent.events
+        # What must stay true of the facts: tests between them, and facts that must not be.
+        self.holds: tuple[tuple[frozenset[int], Test], ...] = () if parent is None else parent.holds
+        self.absent: tuple[NoFactLook, ...] = () if parent is None else parent.absent
+        self.children: dict[Step, Node] = {}
+        self.looks: list[FactLook | NoFactLook] = []
+        self.joins: list[EventJoin] = []
+        self.looking_back: list[EventJoin] = []  # joins with events that may be older than the tuple
+        self.productions: list[Any] = []
+        self.memory: Memory | None = None
+        self.waits: Memory | None = None  # tuples that are complete, but for an absence still to be judged
+        self.asked: set[Asked] = set()
+        self.received = 0
+
+    def receive(self, objects: Objects) -> None:
+        self.received += 1
+        for production in self.productions:
+            production.complete(objects)
+        for look in self.looks:
+            look.run(objects)
+        if self.memory is not None:
+            until = self.until(objects)
+            if until >= self.net.clock:
+                self.memory.add(objects, until)
+            for join in self.looking_back:
+                join.look_back(objects)
+
+    def until(self, objects: Objects) -> float:
+        """The last date at which one of the joins may need the tuple."""
+        return max(date_of(asked, objects) for asked in self.asked)
+
+    def ask(self, keeping: Keeping) -> None:
+        """A join says how long it needs tuples."""
+        asked = self.asked | {keeping.after}
+        single: dict[int, float] = {}
+        for (at, most), *more in filter(None, asked):
+            if not more:
+                single[at] = max(most, single.get(at, most))
+        self.asked = {a for a in asked if len(a) != 1} | {((at, most),) for at, most in single.items()}
+
+    def still_holds(self, element: Element, changed: Any) -> bool:
+        """A fact of a stored tuple has changed: are the tests of facts still true?"""
+        objects = element.objects
+        at = {p for p, _ in self.facts if objects[p].cell is changed}
+        if any(p in at and node not in changed.seen_by for p, node in self.facts):
+            return False
+        worlds = (objects, as_now(objects))
+        if not all(test(worlds) for involved, test in self.holds if involved & at):
+            return False
+        return not any(look.forbidden_now(worlds) for look in self.absent if look.involved & at)
+
+
+def date_of(asked: Asked, objects: Objects) -> float:
+    return min((objects[at].time + most for at, most in asked), default=INF)
+
+
+class FactLook:
+    """Joins a tuple with the facts that are there."""
+
+    def __init__(self, net: Network, step: Step, wants: FactNode, child: Node) -> None:
+        self.net, self.step, self.wants, self.child = net, step, wants, child
+        own = child.width - 1
+        known, new = keys_of(step, own)
+        self.table = wants.table(new)
+        self.involved = frozenset().union(*map(places, step.fact_tests)) - {own}
+        if step.late:
+            self.key = key_in_two_worlds(known)
+            self.test = test_of(tuple(step.event_tests))
+        else:
+            self.key = key_of(known)
+            self.test = test_of(tuple(step.fact_tests | step.event_tests))
+        self.fact_test = test_in_two_worlds(tuple(step.fact_tests))
+        self.run = self._run_late if step.late else self._run
+
+    def _run(self, objects: Objects) -> None:
+        test, receive, apart = self.test, self.child.receive, self.step.apart
+        for fact in self._candidates(objects):
+            if apart and fact is objects[0]:
+                continue
+            found = (*objects, fact)
+            if test is None or test(found):
+                receive(found)
+
+    def _candidates(self, seen: Any) -> Any:
+        if self.table is None or self.key is None:
+            return self.wants.members.values()
+        key = self.key(seen)
+        return () if key is None else self.table.facts.get(key, {}).values()
+
+    def _run_late(self, objects: Objects) -> None:
+        """Events have come since the first: the fact must have been there then, and have held ever since."""
+        first = objects[0].number
+        for now in self._candidates((objects, as_now(objects))):
+            then = now.cell.before(first)
+            if then is None:
+                continue
+            found = (*objects, then)
+            if (self.test is None or self.test(found)) and self._has_held(found, first):
+                self.child.receive(found)
+
+    def _has_held(self, objects: Objects, first: int) -> bool:
+        cell = objects[-1].cell
+        own = self.wants.whole_test
+        if own is not None and not all(own((state,)) for state in cell.states_since(first)):
+            return False
+        if self.fact_test is None:
+            return True
+        cells = {cell, *(objects[p].cell for p in self.involved if objects[p].__class__ is Fact)}
+        return all(
+            self.fact_test((objects, as_before(objects, moment))) for moment in _moments(cells, first, INF)
+        )
+
+
+def _moments(cells: Any, first: int, last: float) -> set[int]:
+    """Just before an operation, and after each change of these facts since."""
+    changes = {state.number + 1 for cell in cells for state in cell.states_since(first)}
+    return {first, *(k for k in changes if first < k <= last)}
+
+
+class NoFactLook:
+    """Lets a tuple pass if there is no such fact. For a stored tuple there must not be one later, either."""
+
+    def __init__(self, net: Network, step: Step, wants: FactNode, child: Node) -> None:
+        self.net, self.step, self.wants, self.child = net, step, wants, child
+        own = child.width  # a place that only its tests know
+        known, new = keys_of(step, own)
+        self.table = wants.table(new)
+        self.key = key_in_two_worlds(known)
+        self.test = test_in_two_worlds(tuple(step.fact_tests))
+        self.involved = frozenset().union(*map(places, step.fact_tests)) - {own}
+
+    def run(self, objects: Objects) -> None:
+        if self.forbidden_now((objects, as_now(objects))):
+            return
+        if self.step.late and self._was_forbidden(objects):
+            return
+        self.child.receive(objects)
+
+    def forbidden_now(self, worlds: tuple[Objects, Objects]) -> bool:
+        if self.table is None or self.key is None:
+            found: Any = self.wants.members.values()
+        else:
+            key = self.key(worlds)
+            found = () if key is None else self.table.facts.get(key, {}).values()
+        return any(self.forbids(worlds, fact) for fact in found)
+
+    def forbids(self, worlds: tuple[Objects, Objects], fact: Fact) -> bool:
+        then, now = worlds
+        return self.test is None or self.test(((*then, fact), (*now, fact)))
+
+    def _was_forbidden(self, objects: Objects) -> bool:
+        """At some moment since the first event."""
+        first, own = objects[0].number, self.wants.whole_test
+        cells = {objects[p].cell for p in self.involved if objects[p].__class__ is Fact}
+        for state, end in self.net.past.get(self.wants.wants.type, ()):
+            if end < first or not (own is None or own((state,))):
+                continue
+            if self._met(objects, state, cells, first, end):
+                return True
+        if not cells:
+            return False
+        return any(self._met(objects, fact, cells, first, INF) for fact in self.wants.members.values())
+
+    def _met(self, objects: Objects, state: Fact, cells: Any, first: int, last: float) -> bool:
+        begin = max(first, state.number + 1)
+        moments = {begin, *(k for k in _moments(cells, begin, last) if k > begin)}
+        return any(self.forbids((objects, as_before(objects, k)), state) for k in moments)
+
+
+class EventJoin:
+    """Joins stored tuples with an event that comes, and tuples that come with events that are stored."""
+
+    def __init__(
+        self, net: Network, step: Step, wants: EventNode, parent: Node, child: Node, same: bool
+    ) -> None:
+        self.net, self.step, self.wants, self.parent, self.child = net, step, wants, parent, child
+        self.same = same  # the event that the chain began with may be this one, too
+        own = child.width - 1
+        known, new = keys_of(step, own)
+        self.tuple_key, self.event_key = key_of(known), key_of(new)
+        self.exprs = known, new
+        self.test = test_of(tuple(step.event_tests))
+        self.against, self.low, self.high = span_of(step.event_tests, own)
+        assert parent.memory is not None
+        self.index = parent.memory.index(known, self.against, net.indexes)
+        self.event_index: Any = None
+        self.tried = 0
+
+    def store_events(self) -> None:
+        if self.wants.memory is None:
+            self.wants.memory = self.net.memory(None)
+        if self.event_index is None:
+            self.event_index = self.wants.memory.index(self.exprs[1], 0, self.net.indexes)
+
+    def on_event(self, event: Any) -> None:
+        key = () if self.event_key is None else self.event_key((event,))
+        if key is None:
+            return
+        time, test, receive = event.time, self.test, self.child.receive
+        for element in self.index.between(key, time - self.high, time - self.low):
+            self.tried += 1
+            found = (*element.objects, event)
+            if test is None or test(found):
+                receive(found)
+
+    def look_back(self, objects: Objects) -> None:
+        """Events that came before the tuple was complete, but not before its first event."""
+        first, apart, test = objects[0].number, self.step.apart, self.test
+        for event in self._events_for(objects):
+            if event.number < first or (apart and event.number == first):
+                continue
+            self.tried += 1
+            found = (*objects, event)
+            if test is None or test(found):
+                self.child.receive(found)
+
+    def _events_for(self, objects: Objects) -> Any:
+        if self.same:
+            return [objects[0]] if self.wants in self.net.passed else []
+        key = () if self.tuple_key is None else self.tuple_key(objects)
+        if key is None:
+            return ()
+        time = objects[self.against].time
+        found = self.event_index.between(key, time + self.low, time + self.high)
+        return [element.objects[0] for element in found]
+
+
+def keys_of(step: Step, own: int) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """What the tuple has, and what the new object has (its place is 0 there)."""
+    known = tuple(k for k, _ in step.keys)
+    return known, tuple(as_matched(moved(new, {own: 0})) for _, new in step.keys)
+
+
+def span_of(tests: Any, own: int) -> tuple[int, float, float]:
+    """A plain test of time of the new event: against which other, and how long after it."""
+    for test in sorted((t for t in tests if isinstance(t, TimeTest)), key=repr):
+        low, high = bounds(test)
+        if place(test.left) == own:
+            return place(test.right), low, high
+        if place(test.right) == own:
+            return place(test.left), -high, -low
+    return 0, -INF, INF
