@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -160,11 +161,8 @@ def bundled(scenario: Scenario, number: int) -> list[Operation]:
 
 def unbundled(told: Told, number: int) -> str:
     """The line of what happened, as the scenario says it."""
-    return (
-        line(replace(told, fields=_own(told.fields), before=told.before and _own(told.before)))
-        .replace(f"_{number} ", " ")
-        .removesuffix(f"_{number}")
-    )
+    own = replace(told, fields=_own(told.fields), before=told.before and _own(told.before))
+    return re.sub(rf"_{number}(?=[ :]|$)", "", line(own))
 
 
 def _own(values: Mapping[str, Any]) -> dict[str, Any]:

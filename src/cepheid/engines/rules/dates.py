@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from cepheid.rules.happenings import Happening
 from cepheid.rules.session import RuleSession
 
 
 def next_date(session: RuleSession) -> int | None:
     """The first of them."""
-    return min((waiting.dates[0] for waiting in session.waiting()), default=None)
+    date = session._network.next_date()
+    return None if date == inf else int(date)
 
 
 def pass_date(session: RuleSession, date: int) -> list[Happening]:
     """It has passed, and the clock stands at it: what became certain by it may still come."""
-    session.told = []
+    session._told = []
+    session._set_budget()
     session._pass_dates(date + 1)
-    return session.told
+    return session._told
