@@ -33,9 +33,9 @@ from cepheid.plan.rule_types import Known, Sight, check_assigned, check_test, va
 OLD = "old"
 
 
-def check_rules(rules: RuleSet) -> None:
-    """Every rule, in order; the first mistake is raised."""
-    types = DeclaredTypes(rules)
+def check_rules(rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> None:
+    """Every rule, in order; the first mistake is raised. `others`: types that are known, but not all that there are."""
+    types = DeclaredTypes(rules, others)
     names: set[str] = set()
     for rule in rules.rules:
         if rule.name in names:
@@ -52,8 +52,9 @@ def check_rules(rules: RuleSet) -> None:
 class DeclaredTypes:
     """What is known of types: declared ones, and those that rules themselves make."""
 
-    def __init__(self, rules: RuleSet) -> None:
-        self._types = {(t.name, t.event): t for t in rules.types}
+    def __init__(self, rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> None:
+        self._declared = {(t.name, t.event) for t in rules.types}
+        self._types = {(t.name, t.event): t for t in (*others, *rules.types)}
         for kind in rules.types:
             self._check_key(kind)
         self._made = {
@@ -94,8 +95,8 @@ class DeclaredTypes:
             raise PatternMistake(
                 f"`{name}` is {is_}", code="wrong_kind", place=place, hint=f"write {write} in the condition"
             )
-        declared = [n for n, e in self._types if e == event]
-        if declared:
+        if any(e == event for _, e in self._declared):
+            declared = [n for n, e in self._types if e == event]
             what = "event" if event else "fact"
             raise PatternMistake(
                 f"there is no {what} type `{name}`",

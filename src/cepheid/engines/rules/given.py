@@ -20,10 +20,9 @@ def rule_set_of(given: Any, source: str = "rules", types: tuple[ObjectType, ...]
     'R'
     """
     rules = _gathered(given, source, types)
+    check_rules(rules, types)
     declared = {(t.name, t.event) for t in rules.types}
-    rules = replace(rules, types=(*rules.types, *(t for t in types if (t.name, t.event) not in declared)))
-    check_rules(rules)
-    return rules
+    return replace(rules, types=(*rules.types, *(t for t in types if (t.name, t.event) not in declared)))
 
 
 def _gathered(given: Any, source: str, types: tuple[ObjectType, ...]) -> RuleSet:

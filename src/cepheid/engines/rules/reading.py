@@ -56,7 +56,7 @@ class OperationMaker:
         self.unnamed: dict[str, int] = {}
 
     def event(self, values: Mapping[str, Any], type: str | None) -> Operation:
-        fields = {name: value for name, value in values.items() if name != self.columns.type}
+        fields = self._own({n: v for n, v in values.items() if n != self.columns.type}, type)
         kind = self._type(values, type)
         time = self._time(values, self.columns.time)
         if time is None:
@@ -71,7 +71,7 @@ class OperationMaker:
         kind = self._type(values, type)
         start = self._time(values, self.columns.valid_from)
         end = self._time(values, self.columns.valid_to)
-        fields = self._fields(values)
+        fields = self._own(self._fields(values), type)
         identity = self._identity(kind, False, fields)
         if identity is None:
             self.unnamed[kind] = self.unnamed.get(kind, 0) + 1
@@ -119,7 +119,7 @@ class OperationMaker:
             raise InputMistake(
                 f"`{self.columns.time}` is null", code="bad_time", hint="every change needs one"
             )
-        fields = self._fields(values)
+        fields = self._own(self._fields(values), type)
         identity = self._identity(kind, False, fields)
         if op != ASSERT and identity is None:
             raise InputMistake(
@@ -140,6 +140,10 @@ class OperationMaker:
     def _fields(self, values: Mapping[str, Any]) -> _Fields:
         left_out = self.columns.of_facts()
         return {name: value for name, value in values.items() if name not in left_out}
+
+    def _own(self, fields: _Fields, type: str | None) -> _Fields:
+        """In a table of several types a column that is null is one of another type."""
+        return fields if type is not None else {n: v for n, v in fields.items() if v is not None}
 
     def _identity(self, kind: str, event: bool, fields: Mapping[str, Any]) -> Any:
         key = self.keys.get((kind, event))

@@ -140,7 +140,13 @@ def _action_text(one: Told) -> str:
 
 
 def _fields(fields: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}: {value!r}" for name, value in fields.items())
+    return ", ".join(f"{name}: {_value(value)}" for name, value in fields.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"({_fields(value)})"
+    return value.isoformat() if hasattr(value, "isoformat") else repr(value)
 
 
 def _when(time: Any) -> str:

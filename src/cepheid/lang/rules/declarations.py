@@ -22,8 +22,7 @@ def read_rule_set(tree: Any, source: Source, others: tuple[ObjectType, ...]) -> 
         if any((o.name, o.event) == (kind.name, kind.event) for o in types[:number]):
             what = "event" if kind.event else "fact"
             raise _twice(f"there are two {what} types called `{kind.name}`", t.children[1], source)
-    types += tuple(o for o in others if not any((o.name, o.event) == (k.name, k.event) for k in types))
-    known = KnownTypes(types)
+    known = KnownTypes((*others, *types))
     rules: list[Rule] = []
     for rule_tree in (t for t in tree.children if t.data == "rule"):
         rule = _rule(rule_tree, source, known)

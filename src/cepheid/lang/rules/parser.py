@@ -20,7 +20,7 @@ def _parser() -> Lark:
 
 
 def parse_rules(text: str, source: str = "rules", types: tuple[ObjectType, ...] = ()) -> RuleSet:
-    """All rules and types of a text, in the order they stand there. `types`: what else is known of objects.
+    """All rules and types of a text, in the order they stand there. `types`: what else is known.
 
     >>> rules = parse_rules("rule R { when { ?e: Machine(state == ON) } then { retract ?e } }").rules
     >>> rules[0].conditions[0].shape.tests
