@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
@@ -131,13 +132,32 @@ class Timers:
             memory.let_go(date)
 
 
+class Holders:
+    """How many elements hold each event; tells which events are held no longer."""
+
+    def __init__(self, released: Callable[[Event], None]) -> None:
+        self.counts: Counter[Event] = Counter()
+        self.released = released
+
+    def hold(self, element: Element) -> None:
+        self.counts.update(t for t in element.objects if isinstance(t, Event))
+
+    def let_go(self, element: Element) -> None:
+        for thing in element.objects:
+            if isinstance(thing, Event):
+                self.counts[thing] -= 1
+                if not self.counts[thing]:
+                    del self.counts[thing]
+                    self.released(thing)
+
+
 class Memory:
     """`node`: whose tuples they are; of single events there is none."""
 
-    __slots__ = ("by_date", "elements", "fact_places", "indexes", "most", "node", "released", "timers")
+    __slots__ = ("by_date", "elements", "fact_places", "holders", "indexes", "most", "node", "timers")
 
-    def __init__(self, timers: Timers, node: Node | None, released: Callable[[Element], None] | None) -> None:
-        self.timers, self.node, self.released = timers, node, released
+    def __init__(self, timers: Timers, node: Node | None, holders: Holders | None) -> None:
+        self.timers, self.node, self.holders = timers, node, holders
         self.fact_places: tuple[int, ...] = () if node is None else tuple(p for p, _ in node.facts)
         self.elements: dict[Element, None] = {}
         self.indexes: list[Index] = []
@@ -172,6 +192,8 @@ class Memory:
         for thing in objects:
             if thing.__class__ is Event and thing.held is not None:
                 thing.held.append(element)
+        if self.holders is not None:
+            self.holders.hold(element)
         return element
 
     def remove(self, element: Element) -> None:
@@ -183,8 +205,8 @@ class Memory:
             index.remove(element, key)
         for place in self.fact_places:
             element.objects[place].cell.elements.pop(element, None)
-        if self.released is not None:
-            self.released(element)
+        if self.holders is not None:
+            self.holders.let_go(element)
 
     def let_go(self, date: float) -> None:
         for element in self.by_date.pop(date):

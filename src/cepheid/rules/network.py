@@ -10,7 +10,7 @@ from typing import Any
 from cepheid.rules.chains import Chain, Discrimination, Keeping, Step, chains_of
 from cepheid.rules.closures import INF, places, test_in_two_worlds
 from cepheid.rules.discriminations import ClassNode, DiscriminationNode, EventNode, FactNode
-from cepheid.rules.memory import Cell, Element, Memory, Timers, as_now
+from cepheid.rules.memory import Cell, Element, Holders, Memory, Timers, as_now
 from cepheid.rules.nodes import EventJoin, FactLook, Node, NoFactLook
 from cepheid.rules.objects import Event, Fact
 from cepheid.rules.productions import Firing, NoEventLook, Production
@@ -18,7 +18,7 @@ from cepheid.rules.resolve import CHANGE, EVENT, FACT, ReadyRule
 
 
 class Network:
-    def __init__(self, rules: list[ReadyRule], released: Callable[[Element], None] | None = None) -> None:
+    def __init__(self, rules: list[ReadyRule], released: Callable[[Event], None] | None = None) -> None:
         self.clock: float = -INF
         self.made: list[Firing] = []  # by the operation at hand
         self.passed: list[Any] = []  # discriminations of the event at hand
@@ -34,7 +34,7 @@ class Network:
         self.indexes: dict[Any, Any] = {}
         self.roots: dict[tuple[Discrimination, bool], Node] = {}
         self.looks: dict[tuple[int, Any], NoEventLook] = {}
-        self.released = released
+        self.holders = None if released is None else Holders(released)  # only if it is to be told
         self.past: dict[str, list[tuple[Fact, int]]] = defaultdict(list)  # earlier states by type
         self.past_cells: list[Cell] = []
         self.past_limit = 1_000
@@ -53,12 +53,12 @@ class Network:
     # Building.
 
     def memory(self, node: Node | None) -> Memory:
-        made = Memory(self.timers, node, self.released)
+        made = Memory(self.timers, node, self.holders)
         self.memories.append(made)
         return made
 
-    def _node(self, parent: Node | None, name: str, width: int) -> Node:
-        node = Node(self, len(self.nodes), parent, name, width)
+    def _node(self, parent: Node | None, wants: Any, step: Step | None, label: str) -> Node:
+        node = Node(self, len(self.nodes), parent, wants, step, label)
         self.nodes.append(node)
         return node
 
@@ -72,8 +72,9 @@ class Network:
 
     def _add(self, chain: Chain) -> None:
         node = self._root(chain)
+        names = {at: chain.rule.lines[line].name for line, at in chain.at}
         for step, keeping in chain.steps:
-            node = self._child(node, step, keeping)
+            node = self._child(node, step, keeping, names.get(node.width, ""))
         looks = [self._absence(node, absence) for absence in chain.absences]
         if looks and node.waits is None:
             node.waits = self.memory(node)
@@ -91,7 +92,8 @@ class Network:
         name = (chain.begins, chain.undone)
         if name not in self.roots:
             wants = self._discrimination(chain.begins)
-            node = self.roots[name] = self._node(None, chain.begins.type, 1)
+            names = {at: chain.rule.lines[line].name for line, at in chain.at}
+            node = self.roots[name] = self._node(None, wants, None, names.get(0, "gone"))
             if chain.undone:
                 wants.undone.append(node)
             else:
@@ -102,15 +104,16 @@ class Network:
                 node.events = (0,)
         return self.roots[name]
 
-    def _child(self, parent: Node, step: Step, keeping: Keeping | None) -> Node:
+    def _child(self, parent: Node, step: Step, keeping: Keeping | None, label: str) -> Node:
         child = parent.children.get(step)
         if child is None:
-            width = parent.width + (not step.absent)
-            child = parent.children[step] = self._node(parent, step.wants.type, width)
-            self._connect(parent, step, child)
+            wants = self._discrimination(step.wants)
+            child = parent.children[step] = self._node(parent, wants, step, label)
+            self._connect(parent, step, child, wants)
         if keeping is not None:
-            join = next(j for j in parent.joins if j.child is child)
+            join: EventJoin = child.join
             parent.ask(keeping)
+            join.asked.add(keeping.after)
             if join.wants.keep_for(keeping, join):
                 join.store_events()
                 join.same = False
@@ -118,14 +121,14 @@ class Network:
                 parent.looking_back.append(join)
         return child
 
-    def _connect(self, parent: Node, step: Step, child: Node) -> None:
-        wants = self._discrimination(step.wants)
+    def _connect(self, parent: Node, step: Step, child: Node, wants: Any) -> None:
         if step.absent:
-            look = NoFactLook(self, step, wants, child)
-            parent.looks.append(look)
-            child.absent = (*child.absent, look)
+            child.join = NoFactLook(self, step, wants, child)
+            parent.looks.append(child.join)
+            child.absent = (*child.absent, child.join)
         elif step.wants.kind == FACT:
-            parent.looks.append(FactLook(self, step, wants, child))
+            child.join = FactLook(self, step, wants, child)
+            parent.looks.append(child.join)
             child.facts = (*child.facts, (child.width - 1, wants))
             test = test_in_two_worlds(tuple(step.fact_tests))
             if test is not None:
@@ -140,14 +143,14 @@ class Network:
             parent.memory = self.memory(parent)
         child.events = (*child.events, child.width - 1)
         same = len(parent.events) == 1 and not step.apart and self._begins_alike(parent, step.wants)
-        join = EventJoin(self, step, wants, parent, child, same)
+        join = child.join = EventJoin(self, step, wants, parent, child, same)
         parent.joins.append(join)
         wants.joins.append(join)
 
     def _begins_alike(self, node: Node, wants: Discrimination) -> bool:
         while node.parent is not None:
             node = node.parent
-        begins = next(b for (b, _), root in self.roots.items() if root is node)
+        begins = node.wants.wants
         return (begins.kind, begins.type) == (wants.kind, wants.type)
 
     # Events.
@@ -174,6 +177,9 @@ class Network:
         for node in passed:
             for entry in node.entries:
                 entry.receive(objects)
+
+    def holds(self, event: Event) -> bool:
+        return self.holders is not None and event in self.holders.counts
 
     def retract_event(self, event: Event) -> None:
         event.retracted = True

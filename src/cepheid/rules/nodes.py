@@ -33,8 +33,15 @@ Asked = tuple[tuple[int, float], ...]  # (place, how long after it): until the l
 class Node:
     """Tuples that have passed the same steps."""
 
-    def __init__(self, net: Network, number: int, parent: Node | None, name: str, width: int) -> None:
-        self.net, self.number, self.parent, self.name, self.width = net, number, parent, name, width
+    def __init__(
+        self, net: Network, number: int, parent: Node | None, wants: Any, step: Step | None, label: str
+    ) -> None:
+        self.net, self.number, self.parent, self.wants, self.step = net, number, parent, wants, step
+        self.join: Any = None  # what it is the outcome of
+        self.labels: tuple[str, ...] = () if parent is None else parent.labels
+        if step is None or not step.absent:
+            self.labels = (*self.labels, label)
+        self.width = len(self.labels)
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.facts: tuple[tuple[int, FactNode], ...] = () if parent is None else parent.facts
         self.events: tuple[int, ...] = () if parent is None else parent.events
@@ -223,6 +230,7 @@ class EventJoin:
         assert parent.memory is not None
         self.index = parent.memory.index(known, self.against, net.indexes)
         self.event_index: Any = None
+        self.asked: set[Asked] = set()
         self.tried = 0
 
     def store_events(self) -> None:

@@ -10,7 +10,7 @@ from cepheid.rules.closures import test_of
 from cepheid.rules.discriminations import EventNode
 from cepheid.rules.memory import Element, Objects, key_of
 from cepheid.rules.nodes import Node, keys_of, span_of
-from cepheid.rules.objects import Thing
+from cepheid.rules.objects import Event, Thing
 from cepheid.rules.resolve import FACT, ReadyRule
 from cepheid.rules.windows import latest_of
 
@@ -33,6 +33,17 @@ class Firing:
             if thing is not None:
                 (facts if line.kind == FACT else events).append(thing.number)
         return -self.rule.rule.priority, sorted(events), self.rule.number, facts, events
+
+    def objects(self) -> dict[str, Thing]:
+        """By variable."""
+        result: dict[str, Thing] = {}
+        for line, thing in zip(self.rule.lines, self.things, strict=True):
+            if thing is None:
+                continue
+            result[line.name] = thing
+            if line.fact_name is not None and isinstance(thing, Event) and thing.fact is not None:
+                result[line.fact_name] = thing.fact
+        return result
 
 
 class NoEventLook:
@@ -90,8 +101,10 @@ class Production:
 
     def _fire(self, objects: Objects) -> None:
         self.fired += 1
-        things = tuple(None if p is None else objects[p] for p in self.places)
-        self.net.made.append(Firing(self.rule, things))
+        self.net.made.append(self.firing(objects))
+
+    def firing(self, objects: Objects) -> Firing:
+        return Firing(self.rule, tuple(None if p is None else objects[p] for p in self.places))
 
     def _first_time(self, objects: Objects) -> bool:
         facts = [objects[p] for p in self.places if p is not None]

@@ -14,11 +14,13 @@ from cepheid.errors import InputMistake, LimitReached
 from cepheid.pattern.rule_model import Retract, RuleSet
 from cepheid.rules.actions import Operation, ready_action
 from cepheid.rules.happenings import Asserted, Fired, Happening, Modified, Released, Retracted, Skipped
-from cepheid.rules.memory import Cell, Element
+from cepheid.rules.inspection import NodeView, WaitingView, network_view, waiting_view
+from cepheid.rules.memory import Cell
 from cepheid.rules.network import Network
 from cepheid.rules.objects import Event, Fact, Thing
 from cepheid.rules.productions import Firing
-from cepheid.rules.resolve import CHANGE, ready_rule
+from cepheid.rules.resolve import ready_rule
+from cepheid.rules.saving import put_state, state_of
 
 Fields = Mapping[str, Any]
 GONE, NO_CHANGE = "it is gone", "nothing changes"
@@ -43,8 +45,8 @@ class RuleSession:
         tell_released: bool = False,
     ) -> None:
         self.ruleset, self.tick, self.max_firings = ruleset, tick, max_firings
+        self.tell_released = tell_released
         self.rules = [ready_rule(rule, n, tick) for n, rule in enumerate(ruleset.rules)]
-        self._network = Network(self.rules, self._released if tell_released else None)
         self._actions = [[ready_action(a, r) for a in r.rule.actions] for r in self.rules]
         self._retractable = {
             rule.lines[rule.place_of(action.variable)].type
@@ -53,6 +55,10 @@ class RuleSession:
             if isinstance(action, Retract)
         }
         self._keys = {(t.name, t.event): t.key for t in ruleset.types if t.key is not None}
+        self._start()
+
+    def _start(self) -> None:
+        self._network = Network(self.rules, self._released if self.tell_released else None)
         self._cells: dict[tuple[str, Any], Cell] = {}
         self._named: dict[tuple[str, bool], int] = {}
         self.clock: int | None = None
@@ -61,7 +67,7 @@ class RuleSession:
         self.skipped: Counter[tuple[str, str]] = Counter()
         self._told: list[Happening] = []
         self._queue: deque[Operation] = deque()
-        self._budget = max_firings
+        self._budget = self.max_firings
         self._recent: deque[str] = deque(maxlen=RECENT)
 
     # Operations from outside.
@@ -122,15 +128,15 @@ class RuleSession:
 
     def _move_to(self, time: int) -> None:
         self._pass_dates(time)
-        self._network.move_to(time)
         self.clock = time
+        self._network.move_to(time)
 
     def _pass_dates(self, time: float) -> None:
         """Dates of waiting come in order, each after all operations of its time."""
         network = self._network
         while (date := network.next_date()) < time:
-            network.move_to(date)
             self.clock = int(date)
+            network.move_to(date)
             network.judge(int(date))
             self._carry_out()
             self._run()
@@ -207,6 +213,8 @@ class RuleSession:
         if firing is not None:
             self.tell(Asserted(event, self.now, firing))
         self._network.event(event)
+        if self.tell_released and not self._network.holds(event):
+            self._released(event)
 
     def do_retract_event(self, event: Event, action: str, firing: int | None) -> None:
         if event.retracted:
@@ -274,7 +282,7 @@ class RuleSession:
         for firing in made:
             rule, things = firing.rule, firing.things
             self._count(rule.rule.name)
-            self.tell(Fired(rule.rule.name, self.now, _objects(firing), self.firings))
+            self.tell(Fired(rule.rule.name, self.now, firing.objects(), self.firings))
             for act in self._actions[rule.number]:
                 operation = act(self, things, self.firings)
                 if operation is not None:
@@ -308,11 +316,28 @@ class RuleSession:
         }
         return sorted(found.values(), key=lambda e: e.number)
 
-    def _released(self, element: Element) -> None:
-        there = {id(e) for e in self.events()}
-        for thing in element.objects:
-            if isinstance(thing, Event) and id(thing) not in there and not thing.retracted:
-                self.tell(Released(thing, self.now))
+    def waiting(self) -> list[WaitingView]:
+        """Firings that only wait for events not to come."""
+        return waiting_view(self)
+
+    def network(self) -> list[NodeView]:
+        """All nodes: what they are asked, who shares them, what they store and until when."""
+        return network_view(self)
+
+    def _released(self, event: Event) -> None:
+        if event.fact is None and not event.retracted:
+            self.tell(Released(event, self.now))
+
+    # Snapshots.
+
+    def snapshot(self) -> bytes:
+        """All that is known, but for the rules themselves."""
+        return state_of(self)
+
+    def restore(self, state: bytes) -> None:
+        """Go on where another session of the same rules was."""
+        self._start()
+        put_state(self, state)
 
 
 def _hashable(identity: Any) -> Hashable:
@@ -325,15 +350,3 @@ def _hashable(identity: Any) -> Hashable:
             hint="use a text or a number",
         ) from None
     return identity  # type: ignore[no-any-return]
-
-
-def _objects(firing: Firing) -> dict[str, Thing]:
-    result: dict[str, Thing] = {}
-    for line, thing in zip(firing.rule.lines, firing.things, strict=True):
-        if thing is None:
-            continue
-        result[line.name] = thing
-        if line.kind == CHANGE and line.fact_name is not None and isinstance(thing, Event):
-            assert thing.fact is not None
-            result[line.fact_name] = thing.fact
-    return result
