@@ -27,7 +27,7 @@ from cepheid.pattern.rule_model import (
     Shape,
     TimeTest,
 )
-from cepheid.pattern.types import UNKNOWN, struct_of
+from cepheid.pattern.types import NULL, UNKNOWN, Type, common, struct_of
 from cepheid.plan.rule_types import Known, Sight, check_assigned, check_test, value_type
 
 OLD = "old"
@@ -47,6 +47,24 @@ def check_rules(rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> None:
             )
         names.add(rule.name)
         _RuleCheck(rule, types).check()
+
+
+def made_types(rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> dict[tuple[str, str], dict[str, Type]]:
+    """What rules make, ("emit", stream), ("fact", type) or ("event", type), with the types of the fields they give."""
+    types = DeclaredTypes(rules, others)
+    found: dict[tuple[str, str], dict[str, Type]] = {}
+    for rule in rules.rules:
+        check = _RuleCheck(rule, types)
+        check.check()
+        for action in rule.actions:
+            match action:
+                case Emit(stream=name, fields=fields):
+                    check.add_types(found.setdefault(("emit", name), {}), fields)
+                case AssertFact(type=name, fields=fields):
+                    check.add_types(found.setdefault(("fact", name), {}), fields)
+                case AssertEvent(type=name, fields=fields):
+                    check.add_types(found.setdefault(("event", name), {}), fields)
+    return found
 
 
 class DeclaredTypes:
@@ -126,6 +144,12 @@ class _RuleCheck:
             self._condition(condition)
         for action in self.rule.actions:
             self._action(action)
+
+    def add_types(self, known: dict[str, Type], fields: tuple[Assignment, ...]) -> None:
+        """Of fields that actions give values, after all conditions were checked; two rules may give two types."""
+        for one in fields:
+            given = value_type(one.value, Sight(self.variables))
+            known[one.name] = common(known.get(one.name, NULL), given) or UNKNOWN
 
     # Conditions.
 
@@ -352,4 +376,4 @@ def _capitals(nodes: Iterable[Expr]) -> Iterable[str]:
             yield node.value
 
 
-__all__ = ["DeclaredTypes", "check_rules"]
+__all__ = ["DeclaredTypes", "check_rules", "made_types"]

@@ -101,7 +101,7 @@ class Driver:
     def _pass(self, until: int | None) -> list[Told]:
         """Dates before a time, in order. Without patterns the session does it by itself."""
         told: list[Told] = []
-        while self.network is not None and (date := self._next_date(self.network)) is not None:
+        while self.network is not None and (date := self.next_date()) is not None:
             if until is not None and date >= until:
                 break
             self.clock = date
@@ -109,9 +109,10 @@ class Driver:
             told += self._after_patterns(self.network.on_events((), date + 1))
         return told
 
-    def _next_date(self, network: Network) -> int | None:
-        dates = [d for d in (next_date(self.session), network.next_look()) if d is not None]
-        return min(dates, default=None)
+    def next_date(self) -> int | None:
+        """When time has passed this, there is something to do without any operation."""
+        matched = None if self.network is None else self.network.next_look()
+        return min((d for d in (next_date(self.session), matched) if d is not None), default=None)
 
     # Rules and patterns, each with what the other made.
 

@@ -19,19 +19,20 @@ def rule_set_of(given: Any, source: str = "rules", types: tuple[ObjectType, ...]
     >>> rule_set_of("rule R { when { ?a: event A() } then { emit B(?a); } }").rules[0].name
     'R'
     """
-    rules = _gathered(given, source, types)
+    rules = gathered(given, source, types)
     check_rules(rules, types)
     declared = {(t.name, t.event) for t in rules.types}
     return replace(rules, types=(*rules.types, *(t for t in types if (t.name, t.event) not in declared)))
 
 
-def _gathered(given: Any, source: str, types: tuple[ObjectType, ...]) -> RuleSet:
+def gathered(given: Any, source: str = "rules", types: tuple[ObjectType, ...] = ()) -> RuleSet:
+    """Rules as they are given, not yet checked."""
     if isinstance(given, str):
         return parse_rules(given, source, types)
     if isinstance(given, (RuleDraft, Rule, ObjectType, RuleSet)):
         return rule_set(given)
     if isinstance(given, Iterable):
-        return rule_set(*(_gathered(one, source, types) for one in given))
+        return rule_set(*(gathered(one, source, types) for one in given))
     raise PatternMistake(
         f"a {type(given).__name__} is no rule",
         code="not_a_rule",

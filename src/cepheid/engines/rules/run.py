@@ -28,9 +28,11 @@ def run_rules(
     time_unit: str = "s",
     max_firings: int = 10_000,
     until: Any = None,
+    disorder: Any = None,
+    buckets: int | None = None,
     source: str = "rules",
     **columns: str,
-) -> RuleResults:
+) -> Any:
     """Replays facts and events in the order of time, and tells all that happened.
 
     `facts` and `events` are pandas, polars or Arrow tables, lists of dicts or files: one with a column `type`, or
@@ -40,13 +42,33 @@ def run_rules(
     what has one value of it. `until`: time goes on that far after the last event; without it, all that waits for a date
     fires with that date. Columns may have other names: `time="at"`, `type=`, `id=`, `valid_from=`, `valid_to=`, `op=`.
 
+    Over DataFrames of Spark the answer is one of DataFrames. There the working memory is always split, by `key` or what
+    is found. Streams take `disorder`, how far rows may be out of order, and `buckets`, of keys that are kept together.
+
     >>> rule = "rule Late { when { ?o: Order(paid == false); ?d: event Due(order == ?o) } then { emit Late(?o); } }"
     >>> facts, events = [{"id": 7, "paid": False}], [{"time": 3, "order": 7}]
     >>> run_rules(rule, facts={"Order": facts}, events={"Due": events}).emitted["Late"].to_pylist()
     [{'time': 3, 'rule': 'Late', 'o': 7}]
     """
-    prepared = prepare(rules, patterns, source, time_unit, max_firings)
     clock = Clock(time_unit)
+    if _on_spark(facts) or _on_spark(events):
+        from cepheid.engines.spark.rule_run import run_on_spark
+
+        return run_on_spark(
+            rules,
+            facts=facts,
+            events=events,
+            patterns=patterns,
+            key=key,
+            time_unit=time_unit,
+            max_firings=max_firings,
+            until=None if until is None else clock.microseconds(until),
+            source=source,
+            columns=RuleColumns(**columns),
+            disorder=disorder,
+            buckets=buckets,
+        )
+    prepared = prepare(rules, patterns, source, time_unit, max_firings)
     maker = OperationMaker(prepared.rules, RuleColumns(**columns), clock)
     operations = in_order([*read_facts(facts, maker), *read_events(events, maker)])
     end = None if until is None else clock.microseconds(until)
@@ -59,6 +81,11 @@ def run_rules(
             told += [replace(one, key=value) for one in replay(prepared, own, end)]
         told.sort(key=lambda one: one.time)
     return RuleResults([with_times(one, clock) for one in told], prepared.rules)
+
+
+def _on_spark(given: Any) -> bool:
+    tables = given.values() if isinstance(given, Mapping) else (given,)
+    return any(type(table).__module__.startswith("pyspark.") for table in tables)
 
 
 def replay(prepared: Prepared, operations: Iterable[Operation], until: int | None) -> list[Told]:
