@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "rules"))
 from rule_scenarios import Scenario, as_tables, bundle, bundled, scenarios, tables, unbundled, undeclared
 
 from cepheid import run_rules
+from cepheid.engines.rules.operations import EVENT
 from cepheid.engines.rules.told import Told
 from cepheid.engines.spark.rule_told import told_from
 from cepheid.errors import InputMistake, PatternMistake
@@ -38,7 +39,8 @@ def fitting() -> list[Scenario]:
     for scenario in (s for s in scenarios() if as_tables(s) and undeclared(s)):
         own = {("id", type(o.identity)) for o in scenario.do if o.identity is not None}
         own |= {(n, type(v)) for o in scenario.do for n, v in o.fields.items() if v is not None}
-        if len(own) == len({n for n, _ in own}) and all(kinds.get(n, k) is k for n, k in own):
+        named = all(o.identity is not None for o in scenario.do if o.kind != EVENT)  # on Spark facts are
+        if named and len(own) == len({n for n, _ in own}) and all(kinds.get(n, k) is k for n, k in own):
             kinds |= dict(own)
             found.append(scenario)
     return found
