@@ -51,30 +51,75 @@ class RandomRule:
 
     def rule(self) -> Rule:
         rng = self.rng
+        styles = [self._mixed] * 3 + [self._of_facts, self._late_facts, self._awaited]
+        conditions = rng.choice(styles)()
+        actions = tuple(self._action() for _ in range(rng.choice((1, 1, 2))))
+        return Rule(self.name, tuple(conditions), actions, rng.choice((0, 0, 0, 1)))
+
+    def _mixed(self) -> list[Condition]:
+        rng = self.rng
         conditions = [self._positive(0)]
         for at in range(1, rng.choice((1, 2, 2, 3, 3, 3, 4))):
             kinds = [self._positive] * 5 + [self._no_fact]
             if self.events:
                 kinds += [self._no_event] * 2
             conditions.append(rng.choice(kinds)(at))
-        actions = tuple(self._action() for _ in range(rng.choice((1, 1, 2))))
-        return Rule(self.name, tuple(conditions), actions, rng.choice((0, 0, 0, 1)))
+        return conditions
+
+    def _of_facts(self) -> list[Condition]:
+        """Facts alone, and facts that must not be."""
+        conditions = [self._fact(0)]
+        for at in range(1, self.rng.choice((2, 2, 3))):
+            conditions.append(self.rng.choice((self._fact, self._no_fact, self._no_fact))(at))
+        return conditions
+
+    def _late_facts(self) -> list[Condition]:
+        """Facts that can only be looked for when the second event is there."""
+        conditions = [self._event(0), self._event(1)]
+        for at in range(2, self.rng.choice((3, 3, 4))):
+            kind = self.rng.choice(FACTS)
+            tests = [compare(self.rng.choice(("==", "==", "<=")), self._field(), var("v1", self._field()))]
+            if self.facts and self.rng.random() < 0.5:
+                tests.append(Binary("<=", own(self._field()), var(self.facts[0], self._field())))
+            if self.rng.random() < 0.5:
+                conditions.append(NoFact(Shape(kind, tuple(tests))))
+            else:
+                self.facts.append(f"v{at}")
+                conditions.append(FactCondition(Shape(kind, tuple(tests)), f"v{at}"))
+        return conditions
+
+    def _awaited(self) -> list[Condition]:
+        """Something that is not followed by something else."""
+        conditions = [self._event(0)]
+        if self.rng.random() < 0.4:
+            conditions.append(self.rng.choice((self._fact, self._event, self._no_fact))(1))
+        for _ in range(self.rng.choice((1, 1, 2))):
+            tests = [self._test(True)] if self.rng.random() < 0.5 else []
+            low = self.rng.choice((-1, 0, 1))
+            tests.append(after(low, low + self.rng.choice((1, 2, 4)), self.rng.choice(self.events)))
+            conditions.append(NoEvent(Shape(self.rng.choice(EVENTS), tuple(tests))))
+        return conditions
 
     # Conditions.
 
+    def _fact(self, at: int) -> Condition:
+        shape = self._shape(self.rng.choice(FACTS), False)
+        self.facts.append(f"v{at}")
+        return FactCondition(shape, f"v{at}")
+
+    def _event(self, at: int) -> Condition:
+        shape = self._shape(self.rng.choice(EVENTS), True)
+        self.events.append(f"v{at}")
+        return EventCondition(shape, f"v{at}")
+
     def _positive(self, at: int) -> Condition:
-        kind = self.rng.choice(("fact", "fact", "event", "event", "event", "change"))
+        kinds = [self._fact] * 2 + [self._event] * 3 + [self._change]
         if len(self.events) == 3:  # more are only slow
-            kind = "fact"
+            kinds = [self._fact]
+        return self.rng.choice(kinds)(at)
+
+    def _change(self, at: int) -> Condition:
         variable = f"v{at}"
-        if kind == "fact":
-            shape = self._shape(self.rng.choice(FACTS), False)
-            self.facts.append(variable)
-            return FactCondition(shape, variable)
-        if kind == "event":
-            shape = self._shape(self.rng.choice(EVENTS), True)
-            self.events.append(variable)
-            return EventCondition(shape, variable)
         type = self.rng.choice(FACTS)
         before = self._shape(type, False, most=1, values=False)
         changed = self._shape(type, True, most=1)
@@ -90,11 +135,7 @@ class RandomRule:
 
     def _no_event(self, at: int) -> Condition:
         shape = self._shape(self.rng.choice(EVENTS), True, most=1, values=False)
-        timed = self._timed(must=True)
-        if self.rng.random() < 0.5:
-            low = self.rng.choice((-2, 0, 1))
-            timed = after(low, low + self.rng.choice((1, 2, 3)), self.rng.choice(self.events))
-        return NoEvent(Shape(shape.type, (*shape.tests, timed)))
+        return NoEvent(Shape(shape.type, (*shape.tests, self._timed(must=True))))
 
     def _shape(self, type: str, event: bool, most: int = 2, values: bool = True) -> Shape:
         tests = [self._test(event) for _ in range(self.rng.choice((0, 0, 1, 1, 2)[: most + 2]))]
@@ -221,11 +262,12 @@ class Step:
     given: tuple[Any, ...]
 
 
-def random_history(rng: Random, most: int = 16) -> list[Step]:
+def random_history(rng: Random, most: int = 15) -> list[Step]:
     time, steps = 0, [_assert_fact(rng, 0) for _ in range(rng.randint(0, 4))]
+    events = rng.choice((4, 12))
     for _ in range(rng.randint(2, most)):
         time += rng.choice((0, 0, 1, 1, 1, 2, 3))
-        steps.append(_step(rng, time))
+        steps.append(_step(rng, time, events))
     return steps
 
 
@@ -234,10 +276,9 @@ def _assert_fact(rng: Random, time: int) -> Step:
     return Step("assert_fact", (rng.choice(FACTS), fields, rng.choice(IDENTITIES), time))
 
 
-def _step(rng: Random, time: int) -> Step:
-    kind = rng.choice(
-        ("fact", "fact", "update", "update", "update", "retract", *["event"] * 12, "retract event", "advance")
-    )
+def _step(rng: Random, time: int, events: int) -> Step:
+    about_facts = ["fact"] * 2 + ["update"] * 3 + ["retract"]
+    kind = rng.choice((*about_facts, *["event"] * events, "retract event", "advance"))
     fields = {name: rng.choice(VALUES) for name in FIELDS}
     identity = rng.choice(IDENTITIES)
     match kind:

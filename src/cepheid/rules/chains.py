@@ -236,9 +236,9 @@ class _Builder:
     def _keys(self, line: Line, tests: tuple[list[Expr], list[Expr]]) -> list[Key]:
         """Equalities by which objects of this line can be looked up."""
         fact_tests, event_tests = tests
-        keys = [key for test in fact_tests for key in _sides(test, line.number)]
+        keys = [key for test in fact_tests for key in sides_of(test, line.number)]
         for test in event_tests:
-            for known, own in _sides(test, line.number):
+            for known, own in sides_of(test, line.number):
                 # A fact that is joined late is looked up as it is now, but tests of events see it as it was.
                 if not (self.late and line.of_fact) or is_identity(own):
                     keys.append((known, own))
@@ -284,7 +284,7 @@ def _highest(tests: Iterable[Expr], own: int, other: int) -> float:
     return min((INF if f is None else f[1] for f in found), default=INF)
 
 
-def _sides(test: Expr, own: int) -> list[Key]:
+def sides_of(test: Expr, own: int) -> list[Key]:
     if not isinstance(test, Binary) or test.op != "==":
         return []
     for known, new in ((test.left, test.right), (test.right, test.left)):

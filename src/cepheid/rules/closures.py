@@ -246,7 +246,7 @@ def _opaque(expr: Opaque, get: _Get) -> Value:
 
 # Keys of indexes.
 
-_EXACT = 2**53
+EXACT = 2**53  # smaller whole numbers are floats, too
 
 
 def lookup_key(value: Any) -> Any:
@@ -256,6 +256,7 @@ def lookup_key(value: Any) -> Any:
     (True, False)
     """
     kind = value.__class__
-    if kind is str or (kind is int and -_EXACT < value < _EXACT):
+    if kind is str or (kind is int and -EXACT < value < EXACT):
         return value
-    return coarse_key((value,), inferred=True)[0]
+    key = coarse_key((value,), inferred=True)[0]
+    return (key,) if key.__class__ is str else key  # no text that a user may have

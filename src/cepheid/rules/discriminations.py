@@ -7,11 +7,9 @@ from typing import Any
 
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
 from cepheid.rules.chains import Discrimination, Keeping
-from cepheid.rules.closures import INF, Test, test_of
+from cepheid.rules.closures import EXACT, INF, Test, test_of
 from cepheid.rules.memory import Cell, Key, Memory, Objects, key_of
 from cepheid.rules.objects import Fact
-
-_EXACT = 2**53
 
 
 class DiscriminationNode:
@@ -59,11 +57,14 @@ class FactTable:
     def __init__(self, key: Key | None) -> None:
         assert key is not None
         self.key = key
+        self.plain = True  # all keys are texts or whole numbers
         self.facts: dict[Any, dict[Cell, Fact]] = {}
 
     def add(self, cell: Cell) -> None:
         key = self.key((cell.now,))
         if key is not None:
+            if key.__class__ is not str and key.__class__ is not int:
+                self.plain = False
             self.facts.setdefault(key, {})[cell] = cell.now
 
     def remove(self, cell: Cell, state: Fact) -> None:
@@ -164,6 +165,6 @@ def _constant(test: Expr) -> tuple[str, Any, Expr] | None:
     if len(test.left.path) != 1 or not isinstance(test.right, Literal):
         return None
     value = test.right.value
-    if value.__class__ is str or (value.__class__ is int and abs(value) < _EXACT):
+    if value.__class__ is str or (value.__class__ is int and abs(value) < EXACT):
         return test.left.path[0], value, test
     return None

@@ -11,7 +11,7 @@ from cepheid.pattern.rule_model import TimeTest
 from cepheid.pattern.text import Verbatim, expr_text
 from cepheid.rules.closures import INF, bounds, place
 from cepheid.rules.discriminations import FactNode
-from cepheid.rules.memory import Memory
+from cepheid.rules.memory import Memory, Waiting
 from cepheid.rules.nodes import EventJoin, FactLook, Node
 from cepheid.rules.objects import Thing
 
@@ -158,6 +158,7 @@ def waiting_view(session: RuleSession) -> list[WaitingView]:
     found = []
     for memory in session._network.waits:
         for element in memory.elements:
+            assert isinstance(element, Waiting)
             firing = element.production.firing(element.objects)
             dates = [date for date, _ in element.absences]
             found.append(WaitingView(firing.rule.rule.name, firing.objects(), dates[0], dates[-1]))
@@ -198,7 +199,8 @@ def _stored(owner: Any) -> tuple[Stored, ...]:
 def _waiting(node: Any) -> tuple[Stored, ...]:
     """They are stored until the last of their dates."""
     waits = getattr(node, "waits", None)
-    return () if waits is None else tuple(Stored(e.objects, e.absences[-1][0]) for e in waits.elements)
+    found = () if waits is None else waits.elements
+    return tuple(Stored(e.objects, e.absences[-1][0]) for e in found if isinstance(e, Waiting))
 
 
 def _elements(memory: Memory | None) -> tuple[Stored, ...]:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from cepheid.pattern.expr import Expr
-from cepheid.rules.closures import INF, Value, lookup_key, value_in_two_worlds, value_of
-from cepheid.rules.objects import Event, Fact, Thing
+from cepheid.pattern.expr import Expr, Field
+from cepheid.rules.closures import EXACT, INF, Value, lookup_key, place, value_in_two_worlds, value_of
+from cepheid.rules.objects import Event, Fact
 
 if TYPE_CHECKING:
     from cepheid.rules.nodes import Node
@@ -20,16 +20,22 @@ NARROW = 8  # a shorter list is looked through without searching for a time
 
 
 class Element:
-    __slots__ = ("absences", "alive", "keys", "memory", "objects", "production", "until")
+    __slots__ = ("alive", "keys", "memory", "objects", "until")
+    keys: list[Any]  # in the indexes of its memory
 
     def __init__(self, objects: Objects, until: float, memory: Memory) -> None:
         self.objects = objects
         self.until = until  # the last date at which it is needed
         self.memory = memory
         self.alive = True
-        self.keys: list[Any] = []
-        self.production: Any = None  # of what waits: the rule to fire,
-        self.absences: list[tuple[int, Any]] = []  # and what is judged when
+
+
+class Waiting(Element):
+    """A tuple that is complete, but for absences that are judged at their dates."""
+
+    __slots__ = ("absences", "production")
+    production: Any  # to fire
+    absences: list[tuple[int, Any]]  # what is judged when
 
 
 Key = Callable[[Any], Any]  # None: a null is in it, which equals nothing
@@ -37,6 +43,9 @@ Key = Callable[[Any], Any]  # None: a null is in it, which equals nothing
 
 def key_of(exprs: Sequence[Expr]) -> Key | None:
     """Of a tuple of objects."""
+    if len(exprs) == 1 and isinstance(exprs[0], Field) and len(exprs[0].path) < 2:
+        at = place(str(exprs[0].alias))
+        return _field_key(at, exprs[0].path[0]) if exprs[0].path else _identity_key(at)
     return _key([value_of(e) for e in exprs])
 
 
@@ -57,6 +66,26 @@ def _key(values: list[Value]) -> Key | None:
     return key
 
 
+def _field_key(at: int, name: str) -> Key:
+    def key(objects: Any) -> Any:
+        found = objects[at].fields.get(name)
+        kind = found.__class__
+        if kind is str or (kind is int and -EXACT < found < EXACT):
+            return found
+        return None if found is None or found != found else lookup_key(found)
+
+    return key
+
+
+def _identity_key(at: int) -> Key:
+    def key(objects: Any) -> Any:
+        found = objects[at].identity
+        kind = found.__class__
+        return found if kind is str or (kind is int and -EXACT < found < EXACT) else lookup_key(found)
+
+    return key
+
+
 def _single_key(value: Value) -> Key:
     def key(objects: Any) -> Any:
         found = value(objects)
@@ -68,22 +97,15 @@ def _single_key(value: Value) -> Key:
 class Index:
     """Elements by a key (all of them, if there is none); those of one key in the order of an event's time."""
 
-    __slots__ = ("key", "order", "table", "time")
+    __slots__ = ("key", "order", "plain", "table", "time")
 
     def __init__(self, key: Key | None, order: int) -> None:
         self.key, self.order = key, order
+        self.plain = True  # all keys are texts or whole numbers: what is found is equal, no need to compare
         self.table: dict[Any, list[Element]] = {}
         self.time = lambda element: element.objects[order].time
 
-    def add(self, element: Element) -> None:
-        key = () if self.key is None else self.key(element.objects)
-        element.keys.append(key)
-        if key is None:
-            return
-        found = self.table.get(key)
-        if found is None:
-            self.table[key] = [element]
-            return
+    def insert(self, found: list[Element], element: Element) -> None:
         time = element.objects[self.order].time
         if found[-1].objects[self.order].time <= time:
             found.append(element)
@@ -91,8 +113,6 @@ class Index:
             found.insert(bisect_right(found, time, key=self.time), element)
 
     def remove(self, element: Element, key: Any) -> None:
-        if key is None:
-            return
         found = self.table[key]
         if len(found) == 1:
             del self.table[key]
@@ -104,8 +124,9 @@ class Index:
     def between(self, key: Any, low: float, high: float) -> Sequence[Element]:
         """Those of a key with times in an interval, and maybe others: the test itself is asked afterwards."""
         found = self.table.get(key)
-        if found is None:
-            return ()
+        return () if found is None else self.narrowed(found, low, high)
+
+    def narrowed(self, found: list[Element], low: float, high: float) -> Sequence[Element]:
         if len(found) < NARROW:
             return found
         begin = 0 if low == -INF else bisect_left(found, low, key=self.time)
@@ -154,10 +175,30 @@ class Holders:
 class Memory:
     """`node`: whose tuples they are; of single events there is none."""
 
-    __slots__ = ("by_date", "elements", "fact_places", "holders", "indexes", "most", "node", "timers")
+    __slots__ = (
+        "by_date",
+        "elements",
+        "fact_places",
+        "holders",
+        "indexes",
+        "kind",
+        "most",
+        "node",
+        "timers",
+        "traced",
+    )
 
-    def __init__(self, timers: Timers, node: Node | None, holders: Holders | None) -> None:
-        self.timers, self.node, self.holders = timers, node, holders
+    def __init__(
+        self,
+        timers: Timers,
+        node: Node | None,
+        holders: Holders | None,
+        *,
+        kind: type[Element] = Element,
+        traced: bool = True,
+    ) -> None:
+        self.timers, self.node, self.holders, self.kind = timers, node, holders, kind
+        self.traced = traced  # may an event in it be retracted by a rule?
         self.fact_places: tuple[int, ...] = () if node is None else tuple(p for p, _ in node.facts)
         self.elements: dict[Element, None] = {}
         self.indexes: list[Index] = []
@@ -173,13 +214,24 @@ class Memory:
         return known[name]
 
     def add(self, objects: Objects, until: float) -> Element:
-        element = Element(objects, until, self)
+        element = self.kind(objects, until, self)
         elements = self.elements
         elements[element] = None
         if len(elements) > self.most:
             self.most = len(elements)
+        keys = element.keys = []
         for index in self.indexes:
-            index.add(element)
+            key = () if index.key is None else index.key(objects)
+            keys.append(key)
+            if key is None:
+                continue
+            if key.__class__ is not int and key.__class__ is not str:
+                index.plain = False
+            found = index.table.get(key)
+            if found is None:
+                index.table[key] = [element]
+            else:
+                index.insert(found, element)
         if until < INF:
             due = self.by_date.get(until)
             if due is None:
@@ -187,11 +239,12 @@ class Memory:
                 self.timers.ask(until, self)
             else:
                 due.append(element)
-        for place in self.fact_places:
-            objects[place].cell.elements[element] = None
-        for thing in objects:
-            if thing.__class__ is Event and thing.held is not None:
-                thing.held.append(element)
+        for at in self.fact_places:
+            objects[at].cell.elements[element] = None
+        if self.traced:
+            for thing in objects:
+                if thing.__class__ is Event and thing.held is not None:
+                    thing.held.append(element)
         if self.holders is not None:
             self.holders.hold(element)
         return element
@@ -202,9 +255,10 @@ class Memory:
         element.alive = False
         del self.elements[element]
         for index, key in zip(self.indexes, element.keys, strict=True):
-            index.remove(element, key)
-        for place in self.fact_places:
-            element.objects[place].cell.elements.pop(element, None)
+            if key is not None:
+                index.remove(element, key)
+        for at in self.fact_places:
+            element.objects[at].cell.elements.pop(element, None)
         if self.holders is not None:
             self.holders.let_go(element)
 
@@ -251,6 +305,3 @@ def as_now(objects: Objects) -> Objects:
 def as_before(objects: Objects, number: int) -> Objects:
     """Facts in the state they had just before an operation."""
     return tuple(t.cell.before(number) if t.__class__ is Fact else t for t in objects)
-
-
-__all__ = ["Cell", "Element", "Index", "Key", "Memory", "Objects", "Thing", "Timers", "as_before", "as_now"]

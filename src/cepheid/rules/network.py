@@ -10,21 +10,31 @@ from typing import Any
 from cepheid.rules.chains import Chain, Discrimination, Keeping, Step, chains_of
 from cepheid.rules.closures import INF, places, test_in_two_worlds
 from cepheid.rules.discriminations import ClassNode, DiscriminationNode, EventNode, FactNode
-from cepheid.rules.memory import Cell, Element, Holders, Memory, Timers, as_now
+from cepheid.rules.handlers import handler_of
+from cepheid.rules.memory import Cell, Element, Holders, Memory, Timers, Waiting, as_now
 from cepheid.rules.nodes import EventJoin, FactLook, Node, NoFactLook
 from cepheid.rules.objects import Event, Fact
 from cepheid.rules.productions import Firing, NoEventLook, Production
 from cepheid.rules.resolve import CHANGE, EVENT, FACT, ReadyRule
 
+FORGET_AFTER = 1_000  # ended states of facts, before it is asked which of them are of use
+
 
 class Network:
-    def __init__(self, rules: list[ReadyRule], released: Callable[[Event], None] | None = None) -> None:
+    def __init__(
+        self,
+        rules: list[ReadyRule],
+        released: Callable[[Event], None] | None = None,
+        *,
+        retractable: frozenset[str] = frozenset(),
+    ) -> None:
         self.clock: float = -INF
+        self.traced = bool(retractable)
         self.made: list[Firing] = []  # by the operation at hand
         self.passed: list[Any] = []  # discriminations of the event at hand
         self.timers = Timers()
         self.dates: list[int] = []  # at which something that waits is judged,
-        self.due: dict[int, list[Element]] = {}  # and what
+        self.due: dict[int, list[Waiting]] = {}  # and what
         self.fired: dict[int, set[Any]] = {}
         self.classes: dict[tuple[str, str], ClassNode] = {}
         self.discriminations: dict[Discrimination, Any] = {}
@@ -37,7 +47,7 @@ class Network:
         self.holders = None if released is None else Holders(released)  # only if it is to be told
         self.past: dict[str, list[tuple[Fact, int]]] = defaultdict(list)  # earlier states by type
         self.past_cells: list[Cell] = []
-        self.past_limit = 1_000
+        self.past_limit = FORGET_AFTER
         self.history = False  # does a step look at earlier states?
         for rule in rules:
             for chain in chains_of(rule):
@@ -49,11 +59,17 @@ class Network:
         for found in self.discriminations.values():
             if isinstance(found, EventNode):
                 found.joins.sort(key=lambda join: -join.child.depth)
+        # If it is to be told which events are let go, all of them must be there to be told of.
+        self.handlers: dict[str, Any] = {
+            type: handler_of(self, type, found, type in retractable) if released is None else None
+            for (kind, type), found in self.classes.items()
+            if kind == EVENT
+        }
 
     # Building.
 
-    def memory(self, node: Node | None) -> Memory:
-        made = Memory(self.timers, node, self.holders)
+    def memory(self, node: Node | None, kind: type[Element] = Element) -> Memory:
+        made = Memory(self.timers, node, self.holders, kind=kind, traced=self.traced)
         self.memories.append(made)
         return made
 
@@ -77,7 +93,7 @@ class Network:
             node = self._child(node, step, keeping, names.get(node.width, ""))
         looks = [self._absence(node, absence) for absence in chain.absences]
         if looks and node.waits is None:
-            node.waits = self.memory(node)
+            node.waits = self.memory(node, Waiting)
             self.waits.append(node.waits)
         node.productions.append(Production(self, chain, node, looks))
 
@@ -276,19 +292,15 @@ class Network:
             cell.past = [(state, end) for state, end in cell.past if end >= least]
         for states in self.past.values():
             states[:] = [(state, end) for state, end in states if end >= least]
-        self.past_limit = max(1_000, 2 * len(self.past_cells))
+        self.past_limit = max(FORGET_AFTER, 2 * len(self.past_cells))
 
     # Time.
 
-    def wait(self, element: Element, date: int) -> None:
+    def wait(self, element: Waiting, date: int) -> None:
         if date not in self.due:
             self.due[date] = []
             heappush(self.dates, date)
         self.due[date].append(element)
-
-    def waiting(self) -> int:
-        """How many tuples wait for a date."""
-        return sum(len(memory.elements) for memory in self.waits)
 
     def next_date(self) -> float:
         """At which something that waits is to be judged."""
@@ -304,5 +316,7 @@ class Network:
                 element.production.judge(element, date)
 
     def move_to(self, time: float) -> None:
-        self.timers.pass_to(time)
+        heap = self.timers.heap
+        if heap and heap[0][0] < time:
+            self.timers.pass_to(time)
         self.clock = time

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Expr
 from cepheid.pattern.rule_model import TimeTest
-from cepheid.rules.chains import Keeping, Step, as_matched, moved
+from cepheid.rules.chains import Keeping, Step, as_matched, moved, sides_of
 from cepheid.rules.closures import INF, Test, bounds, place, places, test_in_two_worlds, test_of
 from cepheid.rules.discriminations import EventNode, FactNode
 from cepheid.rules.memory import (
@@ -56,6 +56,7 @@ class Node:
         self.memory: Memory | None = None
         self.waits: Memory | None = None  # tuples that are complete, but for an absence still to be judged
         self.asked: set[Asked] = set()
+        self.single: tuple[int, float] | None = None  # if nothing else is asked
         self.received = 0
 
     def receive(self, objects: Objects) -> None:
@@ -73,6 +74,9 @@ class Node:
 
     def until(self, objects: Objects) -> float:
         """The last date at which one of the joins may need the tuple."""
+        if self.single is not None:
+            at, most = self.single
+            return float(objects[at].time + most)
         return max(date_of(asked, objects) for asked in self.asked)
 
     def ask(self, keeping: Keeping) -> None:
@@ -83,6 +87,8 @@ class Node:
             if not more:
                 single[at] = max(most, single.get(at, most))
         self.asked = {a for a in asked if len(a) != 1} | {((at, most),) for at, most in single.items()}
+        pairs = [pair for one in self.asked for pair in one] if len(self.asked) == 1 else []
+        self.single = pairs[0] if len(pairs) == 1 else None
 
     def still_holds(self, element: Element, changed: Any) -> bool:
         """A fact of a stored tuple has changed: are the tests of facts still true?"""
@@ -115,17 +121,32 @@ class FactLook:
         else:
             self.key = key_of(known)
             self.test = test_of(tuple(step.fact_tests | step.event_tests))
+            self.rest = test_of(rest_of(step, step.fact_tests | step.event_tests, own))
         self.fact_test = test_in_two_worlds(tuple(step.fact_tests))
         self.run = self._run_late if step.late else self._run
 
     def _run(self, objects: Objects) -> None:
-        test, receive, apart = self.test, self.child.receive, self.step.apart
-        for fact in self._candidates(objects):
+        if self.table is None or self.key is None:
+            self._join(self.wants.members, objects, self.test)
+            return
+        key = self.key(objects)
+        found = self.table.facts.get(key)
+        if found is not None:
+            self.on_found(found, key, objects)
+
+    def on_found(self, found: dict[Any, Fact], key: Any, objects: Objects) -> None:
+        """Facts of the key that the tuple has."""
+        exact = self.table is not None and self.table.plain and (key.__class__ is str or key.__class__ is int)
+        self._join(found, objects, self.rest if exact else self.test)
+
+    def _join(self, found: dict[Any, Fact], objects: Objects, test: Test | None) -> None:
+        receive, apart = self.child.receive, self.step.apart
+        for fact in found.values():
             if apart and fact is objects[0]:
                 continue
-            found = (*objects, fact)
-            if test is None or test(found):
-                receive(found)
+            joined = (*objects, fact)
+            if test is None or test(joined):
+                receive(joined)
 
     def _candidates(self, seen: Any) -> Any:
         if self.table is None or self.key is None:
@@ -226,6 +247,7 @@ class EventJoin:
         self.tuple_key, self.event_key = key_of(known), key_of(new)
         self.exprs = known, new
         self.test = test_of(tuple(step.event_tests))
+        self.rest = test_of(rest_of(step, step.event_tests, own))
         self.against, self.low, self.high = span_of(step.event_tests, own)
         assert parent.memory is not None
         self.index = parent.memory.index(known, self.against, net.indexes)
@@ -241,14 +263,19 @@ class EventJoin:
 
     def on_event(self, event: Any) -> None:
         key = () if self.event_key is None else self.event_key((event,))
-        if key is None:
-            return
-        time, test, receive = event.time, self.test, self.child.receive
-        for element in self.index.between(key, time - self.high, time - self.low):
+        found = self.index.table.get(key)
+        if found is not None:
+            self.on_found(found, key, event)
+
+    def on_found(self, found: list[Element], key: Any, event: Any) -> None:
+        """Tuples of the key that the event has."""
+        exact = self.index.plain and (key.__class__ is str or key.__class__ is int)
+        test, receive, time = self.rest if exact else self.test, self.child.receive, event.time
+        for element in self.index.narrowed(found, time - self.high, time - self.low):
             self.tried += 1
-            found = (*element.objects, event)
-            if test is None or test(found):
-                receive(found)
+            joined = (*element.objects, event)
+            if test is None or test(joined):
+                receive(joined)
 
     def look_back(self, objects: Objects) -> None:
         """Events that came before the tuple was complete, but not before its first event."""
@@ -276,6 +303,13 @@ def keys_of(step: Step, own: int) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
     """What the tuple has, and what the new object has (its place is 0 there)."""
     known = tuple(k for k, _ in step.keys)
     return known, tuple(as_matched(moved(new, {own: 0})) for _, new in step.keys)
+
+
+def rest_of(step: Step, tests: frozenset[Expr], own: int) -> tuple[Expr, ...]:
+    """The tests that are still to be asked where the key is known to be equal."""
+    if len(step.keys) != 1:
+        return tuple(tests)
+    return tuple(t for t in tests if sides_of(t, own) != [step.keys[0]])
 
 
 def span_of(tests: Any, own: int) -> tuple[int, float, float]:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from cepheid.rules.chains import Absence, Chain
 from cepheid.rules.closures import test_of
 from cepheid.rules.discriminations import EventNode
-from cepheid.rules.memory import Element, Objects, key_of
+from cepheid.rules.memory import Objects, Waiting, key_of
 from cepheid.rules.nodes import Node, keys_of, span_of
-from cepheid.rules.objects import Event, Thing
+from cepheid.rules.objects import Thing
 from cepheid.rules.resolve import FACT, ReadyRule
 from cepheid.rules.windows import latest_of
 
@@ -23,7 +23,7 @@ class Firing:
     """A rule and one object for each of its lines (None where it wants that there is none)."""
 
     rule: ReadyRule
-    things: tuple[Thing | None, ...]
+    things: tuple[Any, ...]
 
     def place_in_order(self) -> tuple[Any, ...]:
         """Priority, numbers of events, order of rules, numbers of states of facts."""
@@ -36,13 +36,10 @@ class Firing:
 
     def objects(self) -> dict[str, Thing]:
         """By variable."""
-        result: dict[str, Thing] = {}
-        for line, thing in zip(self.rule.lines, self.things, strict=True):
-            if thing is None:
-                continue
-            result[line.name] = thing
-            if line.fact_name is not None and isinstance(thing, Event) and thing.fact is not None:
-                result[line.fact_name] = thing.fact
+        things = self.things
+        result = {name: things[at] for at, name in self.rule.names}
+        for at, name in self.rule.changed_names:
+            result[name] = things[at].fact
         return result
 
 
@@ -120,10 +117,11 @@ class Production:
     def _wait(self, objects: Objects, dated: list[tuple[int, NoEventLook]]) -> None:
         assert self.node.waits is not None
         element = self.node.waits.add(objects, float("inf"))
+        assert isinstance(element, Waiting)
         element.production, element.absences = self, dated
         self.net.wait(element, dated[0][0])
 
-    def judge(self, element: Element, date: int) -> None:
+    def judge(self, element: Waiting, date: int) -> None:
         """Time has passed a date."""
         while element.absences and element.absences[0][0] == date:
             _, look = element.absences.pop(0)

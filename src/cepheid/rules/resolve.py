@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from cepheid.errors import PatternMistake, nearest
 from cepheid.pattern.expr import Expr, Field, Opaque, conjuncts, rewrite
@@ -61,6 +62,15 @@ class ReadyRule:
     number: int
     lines: tuple[Line, ...]
     sight: Sight = field(compare=False, repr=False)
+
+    @cached_property
+    def names(self) -> tuple[tuple[int, str], ...]:
+        """Of what a firing matches, by line."""
+        return tuple((line.number, line.name) for line in self.lines if not line.absent)
+
+    @cached_property
+    def changed_names(self) -> tuple[tuple[int, str], ...]:
+        return tuple((line.number, line.fact_name) for line in self.lines if line.fact_name is not None)
 
     def positive(self, *kinds: str) -> list[Line]:
         return [line for line in self.lines if not line.absent and line.kind in kinds]

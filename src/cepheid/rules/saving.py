@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cepheid.errors import SnapshotMistake
 from cepheid.matching.values import decode, encode
 from cepheid.rules.closures import INF
-from cepheid.rules.memory import Cell, Element
+from cepheid.rules.memory import Cell, Element, Waiting
 from cepheid.rules.objects import Event, Fact
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _gone(session: RuleSession, state: Fact) -> bool:
 def _element(element: Element, writer: _Writer) -> list[Any]:
     things = [writer.thing(t) for t in element.objects]
     until = None if element.until == INF else element.until
-    if element.production is None:
+    if not isinstance(element, Waiting):
         return [until, things]
     at = element.production.node.productions.index(element.production)
     looks = element.production.looks
@@ -210,6 +210,7 @@ class _Reader:
     def _put_waiting(self, element: Element, production: int, absences: list[Any]) -> None:
         node = element.memory.node
         assert node is not None
+        assert isinstance(element, Waiting)
         element.production = node.productions[production]
         element.absences = [(date, element.production.looks[look]) for date, look in absences]
         self.network.wait(element, element.absences[0][0])

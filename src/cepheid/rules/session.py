@@ -7,7 +7,7 @@ operations in a queue that is emptied before the next input.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from cepheid.errors import InputMistake, LimitReached
@@ -48,17 +48,19 @@ class RuleSession:
         self.tell_released = tell_released
         self.rules = [ready_rule(rule, n, tick) for n, rule in enumerate(ruleset.rules)]
         self._actions = [[ready_action(a, r) for a in r.rule.actions] for r in self.rules]
-        self._retractable = {
+        self._retractable = frozenset(
             rule.lines[rule.place_of(action.variable)].type
             for rule in self.rules
             for action in rule.rule.actions
             if isinstance(action, Retract)
-        }
+        )
         self._keys = {(t.name, t.event): t.key for t in ruleset.types if t.key is not None}
         self._start()
 
     def _start(self) -> None:
-        self._network = Network(self.rules, self._released if self.tell_released else None)
+        self._network = Network(
+            self.rules, self._released if self.tell_released else None, retractable=self._retractable
+        )
         self._cells: dict[tuple[str, Any], Cell] = {}
         self._named: dict[tuple[str, bool], int] = {}
         self.clock: int | None = None
@@ -68,6 +70,7 @@ class RuleSession:
         self._told: list[Happening] = []
         self._queue: deque[Operation] = deque()
         self._budget = self.max_firings
+        self._last: Event | None = None
         self._recent: deque[str] = deque(maxlen=RECENT)
 
     # Operations from outside.
@@ -88,7 +91,37 @@ class RuleSession:
         return self._input(time, lambda: self.do_retract_fact(type, identity, f"retract {type}", None))
 
     def assert_event(self, type: str, fields: Fields, time: int, identity: Any = None) -> list[Happening]:
-        return self._input(time, lambda: self.do_assert_event(type, fields, identity, None))
+        return self.assert_events(((type, fields, time, identity),))
+
+    def assert_events(self, events: Iterable[tuple[str, Fields, int, Any]]) -> list[Happening]:
+        """Many events, in order: type, fields, time, identity (None: they are numbered)."""
+        told = self._told = []
+        network, handlers = self._network, self._network.handlers
+        made, clock = network.made, self.clock
+        ignore = None if self.tell_released else _ignore
+        try:
+            for type, fields, time, identity in events:
+                if time != clock:
+                    self._turn(time)
+                    clock = time
+                if identity is None:
+                    identity = self._identity(type, True, fields, None)
+                number = self.number = self.number + 1
+                handler = handlers.get(type, ignore)
+                if handler is not None:
+                    handler(fields, time, identity, number)
+                    if not made:
+                        continue
+                else:
+                    self._take_event(type, fields, identity, None)
+                self._set_budget()
+                self._finish_operation()
+                if self._queue:
+                    self._run()
+        except BaseException:
+            network.made.clear()
+            raise
+        return told
 
     def retract_event(self, type: str, identity: Any, time: int | None = None) -> list[Happening]:
         """All events of this identity are taken back."""
@@ -109,27 +142,31 @@ class RuleSession:
         told = self._told = []
         if time is None:
             time = 0 if self.clock is None else self.clock
+        self._turn(time)
         self._set_budget()
+        self._queue.append(operation)
+        self._run()
+        return told
+
+    def _turn(self, time: int) -> None:
+        """Time moves on, or stays."""
         if self.clock is None or time > self.clock:
-            self._move_to(time)
+            if self._network.dates:
+                self._set_budget()
+                self._pass_dates(time)
+            self.clock = time
+            self._network.move_to(time)
         elif time < self.clock:
             raise InputMistake(
                 f"time goes back: {time} comes after {self.clock}",
                 code="time_goes_back",
                 hint="sort what comes by time",
             )
-        self._queue.append(operation)
-        self._run()
-        return told
 
     def _set_budget(self) -> None:
         """What waits is not the doing of this operation, so it is not counted against it."""
-        self._budget = self.max_firings + self._network.waiting()
-
-    def _move_to(self, time: int) -> None:
-        self._pass_dates(time)
-        self.clock = time
-        self._network.move_to(time)
+        waits = self._network.waits
+        self._budget = self.max_firings + (sum(len(m.elements) for m in waits) if waits else 0)
 
     def _pass_dates(self, time: float) -> None:
         """Dates of waiting come in order, each after all operations of its time."""
@@ -146,12 +183,17 @@ class RuleSession:
         try:
             while queue:
                 queue.popleft()()
-                if self._network.made:
-                    self._carry_out()
+                self._finish_operation()
         except BaseException:
             queue.clear()
             self._network.made.clear()
             raise
+
+    def _finish_operation(self) -> None:
+        if self._network.made:
+            self._carry_out()
+        if self.tell_released:
+            self._release_last()
 
     # Operations. Each has a number.
 
@@ -207,14 +249,16 @@ class RuleSession:
     def do_assert_event(self, type: str, fields: Fields, identity: Any, firing: int | None) -> None:
         identity = self._identity(type, True, fields, identity)
         self.number += 1
+        self._take_event(type, fields, identity, firing)
+
+    def _take_event(self, type: str, fields: Fields, identity: Any, firing: int | None) -> None:
         event = Event(type, identity, dict(fields), self.number, self.now)
         if type in self._retractable:
             event.held = []
         if firing is not None:
             self.tell(Asserted(event, self.now, firing))
         self._network.event(event)
-        if self.tell_released and not self._network.holds(event):
-            self._released(event)
+        self._last = event
 
     def do_retract_event(self, event: Event, action: str, firing: int | None) -> None:
         if event.retracted:
@@ -276,7 +320,8 @@ class RuleSession:
 
     def _carry_out(self) -> None:
         """All that one operation has made, in order; none is taken back by another."""
-        made, self._network.made = self._network.made, []
+        made = self._network.made[:]
+        self._network.made.clear()
         if len(made) > 1:
             made.sort(key=Firing.place_in_order)
         for firing in made:
@@ -324,6 +369,12 @@ class RuleSession:
         """All nodes: what they are asked, who shares them, what they store and until when."""
         return network_view(self)
 
+    def _release_last(self) -> None:
+        """An event that no node has stored when it came."""
+        event, self._last = self._last, None
+        if event is not None and not self._network.holds(event):
+            self._released(event)
+
     def _released(self, event: Event) -> None:
         if event.fact is None and not event.retracted:
             self.tell(Released(event, self.now))
@@ -338,6 +389,10 @@ class RuleSession:
         """Go on where another session of the same rules was."""
         self._start()
         put_state(self, state)
+
+
+def _ignore(fields: Fields, time: int, identity: Any, number: int) -> None:
+    """No rule asks for events of this type."""
 
 
 def _hashable(identity: Any) -> Hashable:
