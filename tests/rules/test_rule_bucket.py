@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from rule_scenarios import TICK, as_tables, bundle, bundled, scenarios, unbundled, undeclared
+from rule_scenarios import TICK, Bundle, as_tables, scenarios, undeclared
 
 from cepheid.engines.rules.keys import named_keys
 from cepheid.engines.rules.operations import EVENT, Operation
@@ -26,7 +26,7 @@ from cepheid.engines.spark.rule_work import RuleWork
 from cepheid.errors import SnapshotMistake
 from cepheid.matching.snapshot import ipc
 
-SCENARIOS = [s for s in scenarios() if as_tables(s) and undeclared(s)][::5]
+BUNDLE = Bundle([s for s in scenarios() if as_tables(s) and undeclared(s)][::5])
 DELAY = 20 * TICK
 FAR = 10**6 * TICK
 
@@ -54,13 +54,17 @@ class Memory:
         del self.places[place]
 
 
+def rows() -> list[dict[str, Any]]:
+    return [row(o, o.fields["scenario"]) for o in BUNDLE.operations()]
+
+
 def row(operation: Operation, number: int) -> dict[str, Any]:
     source = Source(int(operation.kind == EVENT), operation.type, operation.kind == EVENT)
     return rule_rows._row(replace(operation, time=operation.time * TICK), number, source)
 
 
 def work(static: dict[int, bytes] | None = None) -> RuleWork:
-    prepared = prepare(bundle(SCENARIOS))
+    prepared = prepare(BUNDLE.rules)
     return RuleWork(prepared, named_keys(prepared.rules, "scenario"), 1, "here", static or {})
 
 
@@ -94,24 +98,16 @@ def played(rows: list[dict[str, Any]], work: RuleWork, chance: random.Random) ->
     return told
 
 
-def check(told: list[Told]) -> None:
-    for number, scenario in enumerate(SCENARIOS):
-        own = [unbundled(replace(t, time=t.time // TICK), number) for t in told if t.key == number]
-        assert own == list(scenario.expect), scenario.name
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_scenarios_in_random_cuts(seed: int) -> None:
-    rows = [row(o, n) for n, s in enumerate(SCENARIOS) for o in bundled(s, n)]
-    check(played(rows, work(), random.Random(seed)))
+    BUNDLE.check(played(rows(), work(), random.Random(seed)), TICK)
 
 
 def test_tables_beside_the_stream() -> None:
     """Facts of a table are there from the beginning, with their times; events come as a stream."""
-    rows = [row(o, n) for n, s in enumerate(SCENARIOS) for o in bundled(s, n)]
-    facts = [r for r in rows if r["_c"] == 0]
+    facts = [r for r in rows() if r["_c"] == 0]
     static = {0: ipc(pa.Table.from_batches([batch(facts)]))}
-    check(played([r for r in rows if r["_c"] == 1], work(static), random.Random(3)))
+    BUNDLE.check(played([r for r in rows() if r["_c"] == 1], work(static), random.Random(3)), TICK)
 
 
 def test_state_of_other_rules() -> None:

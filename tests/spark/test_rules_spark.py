@@ -18,7 +18,7 @@ from streaming import read_stream, run_to_end, write_batches
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "rules"))
 
-from rule_scenarios import Scenario, as_tables, bundle, bundled, scenarios, tables, unbundled, undeclared
+from rule_scenarios import Bundle, Scenario, as_tables, scenarios, tables, undeclared
 
 from cepheid import run_rules
 from cepheid.engines.rules.operations import EVENT
@@ -46,7 +46,7 @@ def fitting() -> list[Scenario]:
     return found
 
 
-SCENARIOS = fitting()
+BUNDLE = Bundle(fitting())
 
 
 def frame(rows: list[dict[str, Any]]) -> pa.Table:
@@ -57,7 +57,7 @@ def frame(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def bundled_tables() -> tuple[pa.Table, pa.Table]:
-    facts, events = tables(o for n, s in enumerate(SCENARIOS) for o in bundled(s, n))
+    facts, events = tables(BUNDLE.operations())
     return frame(facts), frame(events)
 
 
@@ -66,21 +66,16 @@ def collected(table: pa.Table) -> list[Told]:
 
 
 def check(told: Iterable[Told]) -> None:
-    found: dict[int, list[str]] = {}
-    for one in told:
-        ticks = replace(one, time=int(one.time.timestamp()))
-        found.setdefault(one.key, []).append(unbundled(ticks, one.key))
-    for number, scenario in enumerate(SCENARIOS):
-        assert found.get(number, []) == list(scenario.expect), scenario.name
+    BUNDLE.check(replace(one, time=int(one.time.timestamp())) for one in told)
 
 
 def test_enough_scenarios_fit() -> None:
-    assert len(SCENARIOS) >= 80
+    assert len(BUNDLE.scenarios) >= 80
 
 
 def test_scenarios_over_tables(spark: SparkSession) -> None:
     facts, events = (spark.createDataFrame(t) for t in bundled_tables())
-    told = run_rules(bundle(SCENARIOS), facts=facts, events=events, key="scenario").told
+    told = run_rules(BUNDLE.rules, facts=facts, events=events, key="scenario").told
     check(collected(told.toArrow()))
 
 
@@ -105,7 +100,7 @@ def test_scenarios_over_streams(spark: SparkSession, tmp_path: Path) -> None:
         write_batches(tmp_path / "events", events[part])
         streams = [read_stream(spark, tmp_path / name) for name in ("facts", "events")]
         results = run_rules(
-            bundle(SCENARIOS), facts=streams[0], events=streams[1], key="scenario", disorder="1s", buckets=2
+            BUNDLE.rules, facts=streams[0], events=streams[1], key="scenario", disorder="1s", buckets=2
         )
         told = run_to_end(results.told, tmp_path)
     check(sorted(collected(told), key=lambda one: one.time))

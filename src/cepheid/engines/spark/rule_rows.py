@@ -22,7 +22,7 @@ from cepheid.pattern.rule_model import RuleSet
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-KEY, TIME, CLASS, SOURCE, ARRIVAL, ALWAYS = "_k", "_t", "_c", "_n", "_s", "_a"
+KEY, TIME, CLASS, SOURCE, ARRIVAL, ALWAYS = "_k", "_t", "_c", "_table", "_s", "_a"
 SCHEMA = pa.schema(
     [
         (KEY, pa.string()),
@@ -36,7 +36,9 @@ SCHEMA = pa.schema(
         ("_f", pa.string()),
     ]
 )
-SPARK_SCHEMA = "_k string, _t bigint, _c int, _n int, _a boolean, _o string, _y string, _i string, _f string"
+SPARK_SCHEMA = (
+    "_k string, _t bigint, _c int, _table int, _a boolean, _o string, _y string, _i string, _f string"
+)
 
 
 @dataclass(frozen=True)
