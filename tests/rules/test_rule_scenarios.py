@@ -30,7 +30,7 @@ from cepheid.lang.rules import parse_rules
 
 ALL = scenarios()
 OF_TABLES = [s for s in ALL if as_tables(s)]
-BUNDLE = Bundle([s for s in OF_TABLES if undeclared(s)][::2])
+BUNDLE = Bundle([s for s in OF_TABLES if undeclared(s)][::4])
 
 
 def test_there_are_enough() -> None:
@@ -59,6 +59,17 @@ def test_session(scenario: Scenario) -> None:
     rules = Rules(scenario.rules)
     told = [one for o in scenario.do for one in done(rules, o)]
     told += [] if scenario.open else rules.finish()
+    assert [line(one) for one in told] == list(scenario.expect)
+
+
+@pytest.mark.parametrize("scenario", ALL[::2], ids=lambda s: s.name)
+def test_session_from_snapshots(scenario: Scenario) -> None:
+    """Written down and read again before each operation."""
+    rules, told = Rules(scenario.rules), list[Told]()
+    for o in scenario.do:
+        rules = Rules.restore(rules.snapshot())
+        told += done(rules, o)
+    told += [] if scenario.open else Rules.restore(rules.snapshot()).finish()
     assert [line(one) for one in told] == list(scenario.expect)
 
 

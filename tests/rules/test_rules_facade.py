@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,17 +14,22 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cepheid import Rules, rule, run_rules
 from cepheid.cli import main
 from cepheid.engines.rules.keys import inferred_keys, named_keys
-from cepheid.errors import CepheidError, InputMistake, LimitReached, PatternMistake
+from cepheid.errors import CepheidError, InputMistake, LimitReached, PatternMistake, SnapshotMistake
 from cepheid.lang.rules import parse_rules
 from cepheid.pattern.rule_builder import after, this, var
 
 PAID = """
 rule Paid { when { ?a: Account(state == OPEN); ?p: event Payment(account == ?a) } then { emit Paid(?a, n = ?p.n); } }
 """
+
+
+EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "alarms-and-accounts"
 
 
 def rows(found: Any, stream: str) -> list[dict[str, Any]]:
@@ -268,6 +275,55 @@ def test_fields_of_matches_are_known() -> None:
     assert caught.value.hint == "did you mean `who`?"
 
 
+def test_snapshots_of_rules_with_patterns() -> None:
+    patterns = "stream Silent = Ping as p -> NOT Pong within 5s .emit(n: p.n)"
+    text = "rule R { when { ?f: F(); ?s: event Silent() } then { emit Late(?f, n = ?s.n); } }"
+    rules = Rules(text, patterns=patterns)
+    rules.assert_fact("F", id="f", time=0)
+    for time, type in ((1, "Ping"), (2, "Ping"), (6, "Pong")):
+        rules.event(type, {"n": time}, time=time)
+        rules = Rules.restore(rules.snapshot())
+    rules.event("Ping", {"n": 7}, time=7)
+    told = Rules.restore(rules.snapshot()).advance(20)
+    assert [(t.kind, t.name, t.time) for t in told] == [
+        ("matched", "Silent", 12),
+        ("fired", "R", 12),
+        ("emitted", "Late", 12),
+    ]
+    assert told.rows("Late") == [{"f": "f", "n": 7}]
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"x" * 9, b'{"$d":[["format","cepheid rules"],["version",9]]}'])
+def test_bad_snapshots(text: bytes) -> None:
+    with pytest.raises(SnapshotMistake):
+        Rules.restore(text)
+
+
+# The network.
+
+SHARED = """
+rule A { when { ?e: E(on == true); ?a: event Alarm(eqpt == ?e); ?c: event Check(?this after[1,5] ?a) } then { } }
+rule B { when { ?a: event Alarm(); ?c: event Cancel(?this after[1,4] ?a) } then { } }
+"""
+
+
+def test_the_network_is_drawn() -> None:
+    rules = Rules(SHARED)
+    rules.assert_fact("E", {"on": True}, id="e", time=0)
+    rules.event("Alarm", {"eqpt": "e"}, id="x", time=10)
+    text = rules.explain()
+    assert "event Alarm  [A, B]" in text
+    assert "stores [Alarm x] until 14" in text
+    assert "stores [Alarm x, E e] until 15" in text
+    rules.event("Cancel", time=12)
+    assert "rule B <- n3\n    1 firings" in rules.explain()
+    diagram = rules.explain("mermaid")
+    assert diagram.startswith("flowchart TD")
+    assert "class event_20_Alarm,d0 shared" in diagram
+    with pytest.raises(InputMistake):
+        rules.explain("svg")
+
+
 # Keys.
 
 
@@ -320,9 +376,34 @@ def test_split_by_a_key() -> None:
     assert caught.value.code == "no_key"
 
 
-# The command, and the example.
+@given(st.integers(0, 10**6))
+@settings(max_examples=8, deadline=None)
+def test_split_or_not_is_the_same(seed: int) -> None:
+    """Where every rule is joined on a key, each key for itself gives what all of them together give."""
+    chance = random.Random(seed)
+    facts = [
+        {"id": f"ac{i}", "state": "OPEN", "balance": 100.0, "limit": float(chance.choice([0, 50]))}
+        for i in range(3)
+    ]
+    events = [
+        {
+            "time": 60 * i,
+            "type": chance.choice(["Payment", "Payment", "Deposit"]),
+            "account": f"ac{chance.randrange(3)}",
+            "amount": float(chance.randrange(20, 200)),
+            "to": chance.choice("abc"),
+        }
+        for i in range(40)
+    ]
+    text = (EXAMPLE / "accounts.rules").read_text(encoding="utf-8")
+    whole, parts = (
+        run_rules(text, facts={"Account": facts}, events=events, split=split).told for split in (False, True)
+    )
+    shown = [Counter((t.kind, t.name, t.time, str(t.fields)) for t in told) for told in (whole, parts)]
+    assert shown[0] == shown[1]
 
-EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "alarms-and-accounts"
+
+# The command, and the example.
 
 
 def command(*arguments: str) -> str:
@@ -348,6 +429,7 @@ def test_the_command() -> None:
     assert shown.split("\n")[0] == "time,rule,account,total"
     assert "firing 1 of Book" in command(str(EXAMPLE / "accounts.rules"), *files, "--show", "explanations")
     assert "Draining" in command(str(EXAMPLE / "accounts.rules"), *files)
+    assert command(str(EXAMPLE / "alarms.rules"), "--network", "mermaid").startswith("flowchart TD")
 
 
 def test_what_the_command_refuses(tmp_path: Path) -> None:

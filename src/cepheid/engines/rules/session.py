@@ -26,6 +26,7 @@ from cepheid.engines.rules.saving import restored, snapshot_of
 from cepheid.engines.rules.tables import RuleResults
 from cepheid.engines.rules.told import Object, Told, firing_text
 from cepheid.engines.session_matchers import session_matchers
+from cepheid.errors import InputMistake
 from cepheid.pattern.rule_model import RuleSet
 from cepheid.rules.objects import Thing
 
@@ -184,7 +185,11 @@ class Rules:
 
     def explain(self, format: str = "text") -> str:
         """The network of the rules with what its nodes hold, as text or as a Mermaid diagram."""
-        draw = network_mermaid if format == "mermaid" else network_text
+        draw = {"text": network_text, "mermaid": network_mermaid}.get(format)
+        if draw is None:
+            raise InputMistake(
+                f"{format!r} is no way to draw a network", code="bad_option", hint="use text or mermaid"
+            )
         return draw(self._driver.session, self._clock)
 
     # Copies.
