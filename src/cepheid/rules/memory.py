@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cepheid.rules.nodes import Node
 
 Objects = tuple[Any, ...]
+TIDY = 64  # after so many additions a list is cleared of what is gone
 NARROW = 8  # a shorter list is looked through without searching for a time
 
 
@@ -245,6 +246,8 @@ class Memory:
             for thing in objects:
                 if thing.__class__ is Event and thing.held is not None:
                     thing.held.append(element)
+                    if len(thing.held) % TIDY == 0:
+                        thing.held = [e for e in thing.held if e.alive]
         if self.holders is not None:
             self.holders.hold(element)
         return element
@@ -279,6 +282,11 @@ class Cell:
         self.seen_by: tuple[Any, ...] = ()  # the discriminations that it passes now
         self.elements: dict[Element, None] = {}
         self.fired: list[tuple[Any, Any]] = []  # firings of rules without events, not to be repeated
+
+    def remember(self, fired: set[Any], numbers: Any) -> None:
+        self.fired.append((fired, numbers))
+        if len(self.fired) % TIDY == 0:
+            self.fired = [(f, n) for f, n in self.fired if n in f]
 
     def before(self, number: int) -> Fact | None:
         """Its state just before an operation, as far as it is kept."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import Any
 
@@ -11,7 +11,7 @@ from cepheid.rules.chains import Chain, Discrimination, Keeping, Step, chains_of
 from cepheid.rules.closures import INF, places, test_in_two_worlds
 from cepheid.rules.discriminations import ClassNode, DiscriminationNode, EventNode, FactNode
 from cepheid.rules.handlers import handler_of
-from cepheid.rules.memory import Cell, Element, Holders, Memory, Timers, Waiting, as_now
+from cepheid.rules.memory import Cell, Element, Holders, Index, Memory, Timers, Waiting, as_now
 from cepheid.rules.nodes import EventJoin, FactLook, Node, NoFactLook
 from cepheid.rules.objects import Event, Fact
 from cepheid.rules.productions import Firing, NoEventLook, Production
@@ -55,7 +55,7 @@ class Network:
         for node in self.nodes:
             for memory in filter(None, (node.memory, node.waits)):
                 for look in node.absent:
-                    look.wants.forbids.append((memory, look))
+                    look.wants.forbids.append((memory, look, look.index_in(memory)))
         for found in self.discriminations.values():
             if isinstance(found, EventNode):
                 found.joins.sort(key=lambda join: -join.child.depth)
@@ -246,17 +246,20 @@ class Network:
         for node in passed:
             node.add(cell)
         for node in passed:
-            for memory, look in node.forbids:
-                self._forbid(memory, look, cell.now)
+            for memory, look, index in node.forbids:
+                self._forbid(memory, look, index, cell.now)
         objects = (cell.now,)
         for node in passed:
             for entry in node.entries:
                 entry.receive(objects)
 
-    def _forbid(self, memory: Memory, look: NoFactLook, fact: Fact) -> None:
+    def _forbid(self, memory: Memory, look: NoFactLook, index: Index | None, fact: Fact) -> None:
         """Stored tuples end for which such a fact must not be."""
         ended = []
-        for element in memory.elements:
+        found: Iterable[Element] = memory.elements
+        if index is not None and look.fact_key is not None:
+            found = index.table.get(look.fact_key((fact,)), ())
+        for element in found:
             worlds = (element.objects[: look.child.width], as_now(element.objects[: look.child.width]))
             if look.forbids(worlds, fact):
                 ended.append(element)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cepheid.pattern.expr import Expr
+from cepheid.pattern.expr import Expr, Field, walk
 from cepheid.pattern.rule_model import TimeTest
 from cepheid.rules.chains import Keeping, Step, as_matched, moved, sides_of
-from cepheid.rules.closures import INF, Test, bounds, place, places, test_in_two_worlds, test_of
+from cepheid.rules.closures import INF, NOW, Test, bounds, place, places, test_in_two_worlds, test_of
 from cepheid.rules.discriminations import EventNode, FactNode
 from cepheid.rules.memory import (
     Element,
+    Index,
     Memory,
     Objects,
     as_before,
@@ -76,7 +77,8 @@ class Node:
         """The last date at which one of the joins may need the tuple."""
         if self.single is not None:
             at, most = self.single
-            return float(objects[at].time + most)
+            date: float = objects[at].time + most
+            return date
         return max(date_of(asked, objects) for asked in self.asked)
 
     def ask(self, keeping: Keeping) -> None:
@@ -195,6 +197,14 @@ class NoFactLook:
         self.key = key_in_two_worlds(known)
         self.test = test_in_two_worlds(tuple(step.fact_tests))
         self.involved = frozenset().union(*map(places, step.fact_tests)) - {own}
+        # By what a new fact finds the stored tuples that it ends, if it does not depend on how facts are now.
+        self.steady = known if known and all(map(_is_steady, known)) else None
+        self.fact_key = key_of(new)
+
+    def index_in(self, memory: Memory) -> Index | None:
+        if self.steady is None:
+            return None
+        return memory.index([as_matched(e) for e in self.steady], 0, self.net.indexes)
 
     def run(self, objects: Objects) -> None:
         if self.forbidden_now((objects, as_now(objects))):
@@ -303,6 +313,13 @@ def keys_of(step: Step, own: int) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
     """What the tuple has, and what the new object has (its place is 0 there)."""
     known = tuple(k for k, _ in step.keys)
     return known, tuple(as_matched(moved(new, {own: 0})) for _, new in step.keys)
+
+
+def _is_steady(expr: Expr) -> bool:
+    """Does it look at nothing that may change: at events, and at identities?"""
+    return not any(
+        isinstance(node, Field) and node.path and str(node.alias).endswith(NOW) for node in walk(expr)
+    )
 
 
 def rest_of(step: Step, tests: frozenset[Expr], own: int) -> tuple[Expr, ...]:

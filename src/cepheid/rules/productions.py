@@ -111,7 +111,7 @@ class Production:
             return False
         fired.add(numbers)
         for fact in facts:
-            fact.cell.fired.append((fired, numbers))
+            fact.cell.remember(fired, numbers)
         return True
 
     def _wait(self, objects: Objects, dated: list[tuple[int, NoEventLook]]) -> None:
