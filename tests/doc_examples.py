@@ -5,6 +5,7 @@
 | `python` | run as a doctest; every block of a document shares one namespace |
 | `cep` | compiled: a program, or bare patterns, one a line; `# error: CODE` (or `--`) says how one is refused |
 | `graph` | the same of graph patterns: each block is read by itself |
+| `rules` | the same of rules |
 | `console` | its `$` lines are run in the document's own folder and their output is compared |
 | `matches` | a query, then lines `events => matches`, on every engine of the golden scenarios |
 
@@ -49,6 +50,7 @@ def examples(path: Path) -> Iterable[Example]:
         files,
         CodeBlockParser("cep", compile_block),
         CodeBlockParser("graph", read_graph_patterns),
+        CodeBlockParser("rules", read_rules),
         CodeBlockParser("console", run_commands),
         CodeBlockParser("matches", find_matches),
     ]
@@ -84,6 +86,10 @@ def compile_block(example: Example) -> str | None:
 
 def read_graph_patterns(example: Example) -> str | None:
     return _compile(str(example.parsed), cepheid.graph_patterns)
+
+
+def read_rules(example: Example) -> str | None:
+    return _compile(str(example.parsed), cepheid.Rules)
 
 
 def _compile(query: str, compile: Callable[[str], object] = compile) -> str | None:

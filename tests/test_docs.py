@@ -16,7 +16,7 @@ from cepheid.testing.scenarios import load_scenarios
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = documents(ROOT)
-RUN = {"python", "cep", "graph", "console", "matches"}
+RUN = {"python", "cep", "graph", "rules", "console", "matches"}
 SHOWN = {
     "sh",
     "json",

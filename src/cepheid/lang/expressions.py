@@ -11,6 +11,7 @@ from lark import Token, Tree
 
 from cepheid.errors import PatternMistake, SyntaxMistake
 from cepheid.lang.source import Source
+from cepheid.lang.time_tests import read_time_test
 from cepheid.pattern.duration import duration
 from cepheid.pattern.expr import (
     AGGREGATES,
@@ -181,6 +182,11 @@ def _duration_literal(c: _Children, s: Source, t: Any) -> Expr:
     return _literal(timedelta(microseconds=duration(str(c[0]), s.place(t))), s, t)
 
 
+def _variable(c: _Children, s: Source, t: Any) -> Expr:
+    """`?x`, and in rules `?x.f`."""
+    return Field(None, (str(c[0]).replace("`", ""), *map(read_name, c[1:])), place=s.place(t))
+
+
 _READERS: dict[str, Callable[[_Children, Source, Any], Expr]] = {
     "or_": _logical("or"),
     "and_": _logical("and"),
@@ -202,7 +208,8 @@ _READERS: dict[str, Callable[[_Children, Source, Any], Expr]] = {
     "false": lambda c, s, t: _literal(False, s, t),
     "null": lambda c, s, t: _literal(None, s, t),
     "path": _path,
-    "variable": lambda c, s, t: Field(None, (str(c[0]).replace("`", ""),), place=s.place(t)),
+    "variable": _variable,
+    "time_test": lambda c, s, t: read_time_test(t, s),
     "element": _element,
     "call": _call,
     "case": _case,

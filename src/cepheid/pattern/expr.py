@@ -32,9 +32,23 @@ def _expressions_in(values: tuple[Any, ...]) -> Iterator[Expr]:
             yield from _expressions_in(value)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Literal(Expr):
+    """A constant. `1`, `1.0` and `true` are three, though Python takes them for equal.
+
+    >>> Literal(1) == Literal(True), Literal(1) == Literal(1)
+    (False, True)
+    """
+
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return self.value.__class__ is other.value.__class__ and bool(self.value == other.value)
+
+    def __hash__(self) -> int:
+        return hash((Literal, self.value.__class__, self.value))
 
 
 @dataclass(frozen=True)

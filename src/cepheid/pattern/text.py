@@ -45,6 +45,7 @@ from cepheid.pattern.model import (
     Step,
     Stream,
 )
+from cepheid.pattern.rule_model import Span, TimeTest
 from cepheid.pattern.types import Type
 
 _PLAIN = re.compile(r"[^\W\d]\w*\Z")
@@ -126,6 +127,8 @@ def _expr(expr: Expr) -> tuple[str, int]:
             return _literal(value)
         case Field(alias=alias, path=path):
             return ".".join(name_text(n) for n in ((alias,) if alias else ()) + path), _ATOM
+        case TimeTest():
+            return _time_test(expr), _COMPARISON
         case Verbatim(text=text):
             return text, _ATOM
         case Key(name=name):
@@ -156,6 +159,19 @@ def _expr(expr: Expr) -> tuple[str, int]:
         case Opaque(name=name):
             return f"<python {name}>", _ATOM
     raise AssertionError(expr)
+
+
+def _time_test(test: TimeTest) -> str:
+    left, right = (f"?{n if _PLAIN.match(n) else f'`{n}`'}" for n in (test.left, test.right))
+    low, high = (_span(b) for b in (test.low, test.high))
+    return f"{left} after[{low or '-inf'}, {high or 'inf'}] {right}"
+
+
+def _span(span: Span | None) -> str | None:
+    if span is None:
+        return None
+    sign = "-" if span.amount < 0 else ""
+    return sign + (str(abs(span.amount)) if span.ticks else duration_text(abs(span.amount)))
 
 
 def _literal(value: Any) -> tuple[str, int]:
@@ -215,11 +231,11 @@ def _operand(node: Node) -> str:
     """A node where a whole pattern may stand: alone, in AND and OR, in the parentheses of a closure."""
     if isinstance(node, Sequence) and node.span is not None:
         # Of one closure in parentheses a bound would be its gap.
-        return (node_text(node) if len(node.links) > 1 else _links(node.links)) + _span(node)
+        return (node_text(node) if len(node.links) > 1 else _links(node.links)) + _node_span(node)
     return _links(node.links if isinstance(node, Sequence) else (Link(node),))
 
 
-def _span(node: Node) -> str:
+def _node_span(node: Node) -> str:
     return (
         f" within {duration_text(node.span)}" if isinstance(node, Sequence) and node.span is not None else ""
     )
@@ -269,7 +285,7 @@ def _link(link: Link, alone: bool = False) -> str:
     arrow = f"{link.arrow.value} " if link.arrow is not None else ""
     bound = _bound(link)
     if bound is None:
-        return f"{arrow}{node_text(link.node)}{_span(link.node)}"
+        return f"{arrow}{node_text(link.node)}{_node_span(link.node)}"
     within = f" within {duration_text(bound)}"
     if not alone:
         return f"{arrow}{node_text(link.node)}{within}"
@@ -280,7 +296,7 @@ def _link(link: Link, alone: bool = False) -> str:
 
 def _links(links: tuple[Link, ...]) -> str:
     """A bound on the last link alone would be read as one on the whole, so it goes into parentheses."""
-    earlier = any(_bound(link) is not None or _span(link.node) for link in links[:-1])
+    earlier = any(_bound(link) is not None or _node_span(link.node) for link in links[:-1])
     return " -> ".join([*(_link(link) for link in links[:-1]), _link(links[-1], alone=not earlier)])
 
 
@@ -304,7 +320,7 @@ def pattern_text(pattern: Pattern, joint: str = " ") -> str:
 
 def _two_spans(pattern: Pattern) -> bool:
     """A group that is the whole pattern has a bound of its own: `.within` would take its place."""
-    return pattern.within is not None and bool(_span(pattern.root))
+    return pattern.within is not None and bool(_node_span(pattern.root))
 
 
 def _operators(pattern: Pattern) -> list[str]:

@@ -18,7 +18,7 @@ from cepheid.pattern.types import NULL, TIMESTAMP, UNKNOWN, Schema, Type, common
 class Columns:
     """Which columns hold an event's time, type, order and end."""
 
-    time: str = "time"
+    time: str = "time"  # "": rows that are no events need none
     type: str = "type"
     order: tuple[str, ...] = ()
     end: str | None = None
@@ -39,7 +39,7 @@ class Columns:
 def check_columns(names: Iterable[str], columns: Columns) -> None:
     """Are all columns there that the user, or a default, named?"""
     known = list(names)
-    if columns.time not in known:
+    if columns.time and columns.time not in known:
         raise _no_time(known, columns)
     if columns.type not in known and columns.plain_type is None:
         raise _no_type(known, columns)

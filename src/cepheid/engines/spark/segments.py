@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engines.network import Entry, Network
+from cepheid.engines.network import Entry
 from cepheid.engines.spark.segment import (
     DIGEST,
     NEVER,
@@ -32,6 +32,13 @@ from cepheid.engines.spark.segment import (
 )
 from cepheid.matching.shelf import Shelf
 from cepheid.matching.snapshot import Kept
+
+
+class Keeper(Protocol):
+    """Who has keys in memory: a network of matchers, or sessions of rules."""
+
+    def kept(self, entries: Iterable[Entry]) -> dict[Entry, Kept]: ...
+    def put_away(self, entries: Iterable[Entry]) -> None: ...
 
 
 class Columns(NamedTuple):
@@ -238,7 +245,7 @@ class Segments:
 
     # What is written.
 
-    def commit(self, network: Network, touched: Iterable[Entry]) -> Writes:
+    def commit(self, network: Keeper, touched: Iterable[Entry]) -> Writes:
         """Write what changed, together with the segments that are not much bigger."""
         changed = sorted({*touched, *self.out})
         state = network.kept(changed)
@@ -254,7 +261,7 @@ class Segments:
         self.moments = None
         return writes
 
-    def _put_away(self, network: Network, idle: list[Entry]) -> None:
+    def _put_away(self, network: Keeper, idle: list[Entry]) -> None:
         """Keys that changed last time and not now leave the memory: open runs of idle keys take little room."""
         network.put_away(idle)
         self._in_memory(idle, False)

@@ -1,0 +1,1 @@
+"""Rules over facts and events for their users: sessions, tables and files, patterns beside rules."""

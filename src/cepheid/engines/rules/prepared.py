@@ -1,0 +1,56 @@
+"""Rules, and patterns beside them, that were read and checked: ready to be run, also once for each key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from cepheid.engines.local.times import PER_SECOND
+from cepheid.engines.network import MakeMatcher, reference
+from cepheid.engines.program import Program, compile
+from cepheid.engines.rules.driver import Driver
+from cepheid.engines.rules.feeding import check_no_way_round, pattern_types
+from cepheid.engines.rules.given import rule_set_of
+from cepheid.errors import InputMistake
+from cepheid.pattern.rule_model import ObjectType, RuleSet
+
+
+@dataclass(frozen=True)
+class Prepared:
+    rules: RuleSet
+    program: Program | None
+    tick: int  # in microseconds
+    max_firings: int
+
+    def driver(self, make: MakeMatcher = reference) -> Driver:
+        return Driver(self.rules, self.program, tick=self.tick, max_firings=self.max_firings, make=make)
+
+
+def prepare(
+    rules: Any,
+    patterns: Any = None,
+    source: str = "rules",
+    time_unit: str = "s",
+    max_firings: int = 10_000,
+    types: tuple[ObjectType, ...] = (),
+) -> Prepared:
+    """Everything that can be said against rules and patterns is said here."""
+    if max_firings < 1:
+        raise InputMistake("`max_firings` is below 1", code="bad_option", hint="give a number above 0")
+    program = None if patterns is None else compile(patterns)
+    matched = () if program is None else pattern_types(program)
+    read = rule_set_of(rules, source, (*types, *matched))
+    if program is not None:
+        check_no_way_round(read, program)
+    return Prepared(read, program, tick_of(time_unit), max_firings)
+
+
+def tick_of(unit: str) -> int:
+    """The microseconds of one tick of a clock whose numbers are of a unit; below that there is no tick.
+
+    >>> tick_of("s"), tick_of("ms")
+    (1000000, 1000)
+    """
+    if unit not in PER_SECOND:
+        raise InputMistake(f"{unit!r} is not a time_unit", code="bad_option", hint="use s, ms, us or ns")
+    return max(10**6 // PER_SECOND[unit], 1)

@@ -1,0 +1,78 @@
+"""The state of rules at work, as bytes: rules, patterns, working memory, open runs. No live object is pickled."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from cepheid.engines.graph.clock import Clock
+from cepheid.engines.rules.driver import Driver
+from cepheid.engines.rules.feeding import pattern_types
+from cepheid.engines.rules.prepared import Prepared, prepare
+from cepheid.errors import SnapshotMistake
+from cepheid.matching.values import dump, load
+from cepheid.pattern.rule_model import RuleSet
+from cepheid.pattern.rule_text import rule_set_text
+
+_FORMAT, _VERSION = "cepheid rules", 1
+
+
+def driver_state(driver: Driver) -> dict[str, Any]:
+    """What must be kept of a driver."""
+    return {
+        "session": driver.session.snapshot(),
+        "patterns": None if driver.network is None else driver.network.snapshot(),
+        "seen": driver.seen,
+        "clock": driver.clock,
+    }
+
+
+def restore_driver(driver: Driver, state: dict[str, Any]) -> None:
+    driver.session.restore(state["session"])
+    if driver.network is not None:
+        driver.network.restore(state["patterns"])
+    driver.seen, driver.clock = state["seen"], state["clock"]
+
+
+def snapshot_of(driver: Driver, prepared: Prepared, clock: Clock) -> bytes:
+    whole = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "rules": rule_set_text(_written(prepared)),
+        "program": None if prepared.program is None else str(prepared.program),
+        "unit": clock.unit,
+        "numbers": clock.numbers,
+        "limit": prepared.max_firings,
+        "state": driver_state(driver),
+    }
+    return dump(whole).encode()
+
+
+def _written(prepared: Prepared) -> RuleSet:
+    """With the types that were declared: of patterns, their program says it again."""
+    own = () if prepared.program is None else pattern_types(prepared.program)
+    return replace(prepared.rules, types=tuple(t for t in prepared.rules.types if t not in own))
+
+
+def restored(snapshot: bytes) -> tuple[Driver, Prepared, Clock]:
+    whole = _read(snapshot)
+    clock = Clock(whole["unit"], whole["numbers"])
+    prepared = prepare(whole["rules"], whole["program"], "snapshot", clock.unit, whole["limit"])
+    driver = prepared.driver()
+    restore_driver(driver, whole["state"])
+    return driver, prepared, clock
+
+
+def _read(snapshot: bytes) -> dict[str, Any]:
+    try:
+        whole = load(snapshot.decode())
+    except (ValueError, UnicodeDecodeError, AttributeError):
+        raise SnapshotMistake("this is no snapshot of rules, or it was cut off") from None
+    if not isinstance(whole, dict) or whole.get("format") != _FORMAT:
+        raise SnapshotMistake("this is no snapshot of rules")
+    if whole.get("version") != _VERSION:
+        raise SnapshotMistake(
+            f"the snapshot is of version {whole.get('version')}, and this is version {_VERSION}",
+            hint="restore it with the version of Cepheid that wrote it",
+        )
+    return whole

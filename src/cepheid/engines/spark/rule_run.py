@@ -1,0 +1,126 @@
+"""`run_rules` over Spark DataFrames, bounded or streaming."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from cepheid.engines.local.arrow_types import type_from_arrow
+from cepheid.engines.options import Duration
+from cepheid.engines.rules.feeding import read_by
+from cepheid.engines.rules.given import gathered
+from cepheid.engines.rules.keys import inferred_keys, named_keys
+from cepheid.engines.rules.prepared import Prepared, prepare
+from cepheid.engines.rules.reading import RuleColumns
+from cepheid.engines.spark.arrow_tasks import arrow_kinds
+from cepheid.engines.spark.rule_batch import told_in
+from cepheid.engines.spark.rule_outputs import SparkRuleResults
+from cepheid.engines.spark.rule_rows import Encoding, Source, encoded
+from cepheid.engines.spark.setup import check_worker_python
+from cepheid.errors import InputMistake
+from cepheid.pattern.rule_model import AssertEvent, AssertFact, ObjectType, RuleSet
+from cepheid.pattern.types import UNKNOWN, Type
+from cepheid.rules.checking import made_types
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Table = tuple[Source, "DataFrame"]
+
+
+def is_spark(given: Any) -> bool:
+    """Is it a DataFrame of Spark, or several of them by type?"""
+    if isinstance(given, Mapping):
+        return any(is_spark(one) for one in given.values())
+    return type(given).__module__.startswith("pyspark.")
+
+
+def run_on_spark(
+    rules: Any,
+    *,
+    facts: Any,
+    events: Any,
+    patterns: Any,
+    key: str | Mapping[str, str] | None,
+    time_unit: str,
+    max_firings: int,
+    until: int | None,
+    source: str,
+    columns: RuleColumns,
+    disorder: Duration | None = None,
+    buckets: int | None = None,
+) -> SparkRuleResults:
+    tables = list(_tables(facts, events))
+    check_worker_python(tables[0][1])
+    known = tuple(_types(tables, gathered(rules, source), columns))
+    prepared = prepare(rules, patterns, source, time_unit, max_firings, known)
+    keys = inferred_keys(prepared.rules) if key is None else named_keys(prepared.rules, key)
+    encoding = Encoding(prepared.rules, keys, columns, time_unit)
+    if any(df.isStreaming for _, df in tables):
+        from cepheid.engines.spark.rule_stream import told_in_stream
+
+        if until is not None:
+            raise InputMistake(
+                "`until` is for tables: a stream goes on", code="bad_option", hint="leave `until` out"
+            )
+        told = told_in_stream(tables, encoding, prepared, disorder, buckets)
+    else:
+        rows = [encoded(df, one, encoding) for one, df in tables]
+        told = told_in(reduce(lambda a, b: a.union(b), rows), prepared, until)
+    return SparkRuleResults(told, _made(prepared), _ids(prepared.rules, columns))
+
+
+def _tables(facts: Any, events: Any) -> Iterator[Table]:
+    number = 0
+    for given, are_events in ((facts, False), (events, True)):
+        for type, df in given.items() if isinstance(given, Mapping) else ((None, given),):
+            if df is None:
+                continue
+            if not is_spark(df):
+                raise InputMistake(
+                    f"a {type_name(df)} among DataFrames of Spark",
+                    code="bad_input",
+                    hint="make it one: spark.createDataFrame(...)",
+                )
+            yield Source(number, type, are_events), df
+            number += 1
+
+
+def type_name(given: Any) -> str:
+    return type(given).__name__
+
+
+def _types(tables: list[Table], rules: RuleSet, columns: RuleColumns) -> Iterator[ObjectType]:
+    """What the columns of tables say of objects. A table of several types has the columns of all of them."""
+    for one, df in tables:
+        left_out = (columns.type,) if one.events else columns.of_facts()
+        kinds = {n: type_from_arrow(k) for n, k in arrow_kinds(df).items() if n not in left_out}
+        for name in (one.type,) if one.type is not None else _only_read(rules, one.events):
+            yield ObjectType(name, tuple(kinds.items()), event=one.events)
+
+
+def _only_read(rules: RuleSet, events: bool) -> list[str]:
+    """The types of facts or events that rules read and do not make: those come from tables."""
+    kind = "event" if events else "fact"
+    read = {name for rule in rules.rules for k, name in read_by(rule) if k == kind}
+    kinds = AssertEvent if events else AssertFact
+    return sorted(read - {a.type for rule in rules.rules for a in rule.actions if isinstance(a, kinds)})
+
+
+def _made(prepared: Prepared) -> dict[tuple[str, str], dict[str, Type]]:
+    """With what is known of facts that rules may modify."""
+    found = made_types(replace(prepared.rules, types=()), prepared.rules.types)
+    for kind in prepared.rules.types:
+        name = ("event" if kind.event else "fact", kind.name)
+        found[name] = {**found.get(name, {}), **dict(kind.fields)}
+    return found
+
+
+def _ids(rules: RuleSet, columns: RuleColumns) -> dict[tuple[str, str], Type]:
+    """The types of identities: of the key, or of the column of identities."""
+    return {
+        ("event" if t.event else "fact", t.name): dict(t.fields).get(t.key or columns.id, UNKNOWN)
+        for t in rules.types
+    }

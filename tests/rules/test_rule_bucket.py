@@ -1,0 +1,132 @@
+"""Buckets of keys under rules, without Spark: scenarios as keys, rows out of order, random cuts, kept state."""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from rule_scenarios import TICK, Bundle, as_tables, scenarios, undeclared
+
+from cepheid.engines.rules.keys import named_keys
+from cepheid.engines.rules.operations import EVENT, Operation
+from cepheid.engines.rules.prepared import prepare
+from cepheid.engines.rules.told import Told
+from cepheid.engines.spark import rule_rows
+from cepheid.engines.spark.rule_bucket import RuleBucket
+from cepheid.engines.spark.rule_rows import Source
+from cepheid.engines.spark.rule_work import RuleWork
+from cepheid.errors import SnapshotMistake
+from cepheid.matching.snapshot import ipc
+
+BUNDLE = Bundle([s for s in scenarios() if as_tables(s) and undeclared(s)][::5])
+DELAY = 20 * TICK
+FAR = 10**6 * TICK
+
+
+class Memory:
+    """A store that keeps all in dicts."""
+
+    def __init__(self) -> None:
+        self.head: str | None = None
+        self.places: dict[Any, bytes] = {}
+
+    def read_head(self) -> str | None:
+        return self.head
+
+    def write_head(self, text: str) -> None:
+        self.head = text
+
+    def read(self, place: Any) -> bytes:
+        return self.places[place]
+
+    def put(self, place: Any, body: bytes) -> None:
+        self.places[place] = body
+
+    def delete(self, place: Any) -> None:
+        del self.places[place]
+
+
+def rows() -> list[dict[str, Any]]:
+    return [row(o, o.fields["scenario"]) for o in BUNDLE.operations()]
+
+
+def row(operation: Operation, number: int) -> dict[str, Any]:
+    source = Source(int(operation.kind == EVENT), operation.type, operation.kind == EVENT)
+    return rule_rows._row(replace(operation, time=operation.time * TICK), number, source)
+
+
+def work(static: dict[int, bytes] | None = None) -> RuleWork:
+    prepared = prepare(BUNDLE.rules)
+    return RuleWork(prepared, named_keys(prepared.rules, "scenario"), 1, "here", static or {})
+
+
+def batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(rows, schema=rule_rows.SCHEMA)
+
+
+def played(rows: list[dict[str, Any]], work: RuleWork, chance: random.Random) -> list[Told]:
+    """Rows no more than the delay out of order, in micro-batches of any size; now and then the memory is lost."""
+    delays: dict[
+        Any, float
+    ] = {}  # rows of one time in one key stay in their order: nothing else would say it
+    for r in rows:
+        delays.setdefault((r["_k"], r["_t"], r["_c"]), r["_t"] + chance.uniform(0, DELAY))
+    late = sorted(rows, key=lambda r: delays[r["_k"], r["_t"], r["_c"]])
+    store, told, seen = Memory(), list[Told](), 0
+    remembered: Any = None
+    watermark = None
+    while late:
+        size = chance.randrange(1, 40)
+        some, late = late[:size], late[size:]
+        bucket = work.bucket(0, store.read_head(), store, remembered)
+        told += bucket.on_batch([batch(some)], watermark, None, store)
+        remembered = bucket if chance.random() < 0.6 else None
+        seen = max(seen, *(r["_t"] for r in some))
+        watermark = seen - DELAY if seen > DELAY else None
+    for moment in (seen + 5 * TICK, FAR):
+        bucket = work.bucket(0, store.read_head(), store, None)
+        told += bucket.on_batch([], moment, None, store)
+    assert bucket.next_look() is None
+    return told
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_scenarios_in_random_cuts(seed: int) -> None:
+    BUNDLE.check(played(rows(), work(), random.Random(seed)), TICK)
+
+
+def test_tables_beside_the_stream() -> None:
+    """Facts of a table are there from the beginning, with their times; events come as a stream."""
+    facts = [r for r in rows() if r["_c"] == 0]
+    static = {0: ipc(pa.Table.from_batches([batch(facts)]))}
+    BUNDLE.check(played([r for r in rows() if r["_c"] == 1], work(static), random.Random(3)), TICK)
+
+
+def test_state_of_other_rules() -> None:
+    store = Memory()
+    one = work()
+    RuleBucket.started(one, 0).on_batch([], 5, None, store)
+    prepared = prepare("rule Other { when { ?a: event A() } then { } }")
+    other = RuleWork(prepared, {}, 1, "here")
+    with pytest.raises(SnapshotMistake):
+        other.bucket(0, store.read_head(), store, None)
+
+
+def test_rows_that_are_too_late_are_counted() -> None:
+    prepared = prepare("rule R { when { ?a: event A() } then { emit X(?a); } }")
+    small = RuleWork(prepared, named_keys(prepared.rules, "k"), 1, "here")
+    store = Memory()
+    bucket = RuleBucket.started(small, 0)
+    rows = [row(Operation(EVENT, "A", t, {"k": 1}, t), 1) for t in (5, 9, 3)]
+    assert bucket.on_batch([batch(rows[:2])], 7 * TICK, None, store)[0].time == 5 * TICK
+    assert bucket.on_batch([batch(rows[2:])], 8 * TICK, None, store) == []
+    assert (bucket.counts.too_late, bucket.metrics()["waiting"]) == (1, 1)
+    assert [t.time for t in bucket.on_batch([], 10 * TICK, None, store)] == [9 * TICK, 9 * TICK]

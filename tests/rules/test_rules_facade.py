@@ -1,0 +1,445 @@
+"""Rules for their users: sessions, tables and files, patterns beside rules, keys, the command."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cepheid import Rules, rule, run_rules
+from cepheid.cli import main
+from cepheid.engines.rules.keys import inferred_keys, named_keys
+from cepheid.errors import CepheidError, InputMistake, LimitReached, PatternMistake, SnapshotMistake
+from cepheid.lang.rules import parse_rules
+from cepheid.pattern.rule_builder import after, this, var
+
+PAID = """
+rule Paid { when { ?a: Account(state == OPEN); ?p: event Payment(account == ?a) } then { emit Paid(?a, n = ?p.n); } }
+"""
+
+
+EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "alarms-and-accounts"
+
+
+def rows(found: Any, stream: str) -> list[dict[str, Any]]:
+    return [{k: v for k, v in row.items() if k != "rule"} for row in found.emitted[stream].to_pylist()]
+
+
+# Sessions.
+
+
+def test_a_session_is_explained() -> None:
+    rules = Rules(PAID)
+    rules.assert_fact("Account", {"state": "OPEN"}, id="a1", time=1)
+    happened = rules.event("Payment", {"account": "a1", "n": 5}, time=3)
+    assert repr(happened) == "<fired Paid, emitted Paid>"
+    assert happened.explain().split("\n") == [
+        "firing 1 of Paid at 3",
+        "  ?a: Account a1 since 1 (state: 'OPEN')",
+        "  ?p: event Payment 1 at 3 (account: 'a1', n: 5)",
+        "  -> emitted Paid (a: 'a1', n: 5)",
+    ]
+    assert happened.tables().firings.column_names == ["firing", "rule", "time", "objects", "explanation"]
+    assert [(f.id, f.time) for f in rules.facts("Account")] == [("a1", 1)]
+    assert rules.events() == []  # nobody needs the payment any more
+
+
+def test_dates_stay_dates() -> None:
+    rules = Rules(PAID, time_unit="ms")
+    noon = datetime(2024, 5, 1, 12, tzinfo=UTC)
+    rules.assert_fact("Account", {"state": "OPEN"}, id="a1", time=noon)
+    assert rules.event("Payment", {"account": "a1"}, time="2024-05-01T12:00:01Z").firings[0].time == datetime(
+        2024, 5, 1, 12, 0, 1, tzinfo=UTC
+    )
+    with pytest.raises(InputMistake) as caught:
+        rules.event("Payment", {"account": "a1"}, time=noon)
+    assert caught.value.code == "time_goes_back"
+
+
+def test_ticks_are_of_the_unit() -> None:
+    text = "rule R { when { ?a: event A(); event B(?this after[1,5] ?a) } then { emit X(?a); } }"
+    for unit in ("s", "ms", "us"):
+        rules = Rules(text, time_unit=unit)
+        rules.event("A", time=10, id="a")
+        assert len(rules.event("B", time=15).firings) == 1
+        assert len(rules.event("B", time=16).firings) == 0
+
+
+def test_rules_built_in_python() -> None:
+    a = var("a")
+    built = rule("Late").event(a, "Order").no_event("Paid", after(this, a, 0, 10), order=a).emit("Late", a)
+    rules = Rules([built, PAID])
+    rules.event("Order", time=1, id="o1")
+    assert [t.time for t in rules.advance(12).firings] == [11]
+
+
+def test_a_loop_of_rules_stops() -> None:
+    rules = Rules("rule Up { when { ?c: Counter() } then { modify ?c { n = n + 1; } } }", max_firings=20)
+    with pytest.raises(LimitReached) as caught:
+        rules.assert_fact("Counter", {"n": 0}, id="c")
+    assert "Up" in str(caught.value)
+    with pytest.raises(InputMistake):
+        Rules(PAID, max_firings=0)
+
+
+@pytest.mark.parametrize(
+    ("given", "code"), [(3, "not_a_rule"), ([PAID, 3], "not_a_rule"), ([PAID, PAID], "duplicate_name")]
+)
+def test_what_is_no_rule(given: Any, code: str) -> None:
+    with pytest.raises(PatternMistake) as caught:
+        Rules(given)
+    assert caught.value.code == code
+
+
+# Tables and files.
+
+ACCOUNTS = [
+    {"id": "a1", "state": "OPEN", "valid_from": 0, "valid_to": 10},
+    {"id": "a1", "state": "SHUT", "valid_from": 10, "valid_to": 20},
+    {"id": "a1", "state": "OPEN", "valid_from": 30, "valid_to": None},
+]
+PAYMENTS = [{"time": t, "account": "a1", "n": t} for t in (5, 10, 15, 25, 30, 40)]
+WANTED = [{"time": t, "a": "a1", "n": t} for t in (5, 30, 40)]
+
+
+@pytest.mark.parametrize("frame", [list, pa.Table.from_pylist, pd.DataFrame, pl.DataFrame])
+def test_facts_with_intervals(frame: Any) -> None:
+    """An interval ends just before `valid_to`; at 10 the account is shut, at 30 it is open."""
+    found = run_rules(PAID, facts={"Account": frame(ACCOUNTS)}, events={"Payment": frame(PAYMENTS)})
+    assert rows(found, "Paid") == WANTED
+
+
+def test_intervals_that_follow_each_other_are_changes() -> None:
+    text = "rule R { when { ?c: event change Account(state == OPEN) to (state == SHUT) } then { emit X(); } }"
+    assert rows(run_rules(text, facts={"Account": ACCOUNTS}), "X") == [{"time": 10}]
+
+
+def test_a_log_of_facts() -> None:
+    log = [
+        {"time": 0, "id": "a1", "state": "OPEN", "op": "assert"},
+        {"time": 10, "id": "a1", "state": "SHUT", "op": "update"},
+        {"time": 20, "id": "a1", "state": None, "op": "retract"},
+        {"time": 30, "id": "a1", "state": "OPEN", "op": None},
+    ]
+    assert rows(run_rules(PAID, facts={"Account": log}, events={"Payment": PAYMENTS}), "Paid") == WANTED
+
+
+def test_files(tmp_path: Path) -> None:
+    facts, events = tmp_path / "accounts.csv", tmp_path / "events.jsonl"
+    pd.DataFrame(ACCOUNTS).to_csv(facts, index=False)
+    events.write_text("".join(json.dumps({**p, "type": "Payment"}) + "\n" for p in PAYMENTS))
+    assert rows(run_rules(PAID, facts={"Account": facts}, events=events), "Paid") == WANTED
+    session = Rules(PAID)
+    happened = session.read(facts={"Account": facts}, events=events)
+    assert [t.time for t in happened.firings] == [5, 30, 40]
+
+
+def test_facts_that_were_always_so() -> None:
+    found = run_rules(
+        PAID,
+        facts={"Account": [{"id": "a1", "state": "OPEN"}]},
+        events={"Payment": [{"time": -5, "account": "a1"}]},
+    )
+    assert found.firings["time"].to_pylist() == [-5]
+
+
+def test_until() -> None:
+    text = "rule R { when { ?a: event A(); not event B(?this after[0,5] ?a) } then { emit X(?a); } }"
+    events = {"A": [{"time": 1, "id": "a"}]}
+    assert rows(run_rules(text, events=events), "X") == [{"time": 6, "a": "a"}]
+    assert rows(run_rules(text, events=events, until=6), "X") == []
+    assert rows(run_rules(text, events=events, until=7), "X") == [{"time": 6, "a": "a"}]
+
+
+def test_derived_facts_and_events_are_tables() -> None:
+    text = """
+      rule R { when { ?a: event A() } then { assert new F(n = ?a.n); assert event E(n = ?a.n); } }
+      rule S { when { ?f: F(n > 1) } then { modify ?f { n = 0; } retract ?f; emit Never(); } }
+    """
+    found = run_rules(text, events={"A": [{"time": 1, "n": 1}, {"time": 2, "n": 2}]})
+    assert found.facts["F"].drop_columns(["rule"]).to_pylist() == [
+        {"op": "asserted", "id": 1, "time": 1, "n": 1},
+        {"op": "asserted", "id": 2, "time": 2, "n": 2},
+        {"op": "modified", "id": 2, "time": 2, "n": 0},
+        {"op": "retracted", "id": 2, "time": 2, "n": 0},
+    ]
+    assert found.events["E"]["id"].to_pylist() == [1, 2]
+    assert found.emitted["Never"].num_rows == 1
+    assert run_rules(text).emitted["Never"].column_names == ["time", "rule"]
+
+
+BAD_TABLES = [
+    ("overlapping_facts", {"Account": [{"id": 1, "valid_from": 0, "valid_to": 9}, {"id": 1, "valid_from": 8}]}, None),
+    ("bad_interval", {"Account": [{"id": 1, "valid_from": 5, "valid_to": 5}]}, None),
+    ("bad_op", {"Account": [{"id": 1, "time": 5, "op": "insert"}]}, None),
+    ("no_identity", {"Account": [{"time": 5, "op": "retract"}]}, None),
+    ("no_type", [{"id": 5}], None),
+    ("bad_time", None, {"Payment": [{"time": None}]}),
+    ("bad_time", None, {"Payment": [{"n": 1}]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "facts", "events"), BAD_TABLES, ids=[str(b[1:]) for b in BAD_TABLES])
+def test_bad_tables(code: str, facts: Any, events: Any) -> None:
+    with pytest.raises(InputMistake) as caught:
+        run_rules(PAID, facts=facts, events=events)
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+# Patterns beside rules.
+
+
+def test_a_match_is_an_event() -> None:
+    patterns = "stream Burst = Alarm as x -> Alarm[eqpt == x.eqpt] as y within 5s .emit(eqpt: y.eqpt)"
+    text = (
+        "rule R { when { ?e: Equipment(on == true); ?b: event Burst(eqpt == ?e) } then { emit Stop(?e); } }"
+    )
+    found = run_rules(
+        text,
+        patterns=patterns,
+        facts={"Equipment": [{"id": "p", "on": True}, {"id": "q", "on": False}]},
+        events={"Alarm": [{"time": t, "eqpt": e} for t, e in ((1, "p"), (2, "q"), (4, "q"), (5, "p"))]},
+    )
+    assert rows(found, "Stop") == [{"time": 5, "e": "p"}]
+    assert found.matches["Burst"].to_pylist() == [{"eqpt": "q"}, {"eqpt": "p"}]
+
+
+def test_what_rules_emit_is_an_event_of_patterns() -> None:
+    patterns = "stream Twice = Late as x -> Late[who == x.who] as y .emit(who: y.who)"
+    text = """
+      rule Late { when { ?q: event Q(); not event A(q == ?q; ?this after[0,5] ?q) } then { emit Late(who = ?q.who); } }
+      rule Bad { when { ?t: event Twice() } then { emit Bad(who = ?t.who); } }
+    """
+    events = {"Q": [{"time": t, "id": t, "who": w} for t, w in ((1, "x"), (2, "y"), (3, "x"))]}
+    found = run_rules(text, patterns=patterns, events=events)
+    assert [(t.kind, t.name, t.time) for t in found.told] == [
+        ("fired", "Late", 6),
+        ("emitted", "Late", 6),
+        ("fired", "Late", 7),
+        ("emitted", "Late", 7),
+        ("fired", "Late", 8),
+        ("emitted", "Late", 8),
+        ("matched", "Twice", 8),
+        ("fired", "Bad", 8),
+        ("emitted", "Bad", 8),
+    ]
+
+
+def test_absences_of_patterns_and_of_rules_come_in_order() -> None:
+    """The pattern is sure at 6 that nothing came, and the rule that waits until 9 for its match does not fire."""
+    patterns = "stream Silent = Ping as p -> NOT Pong within 5s .emit(n: p.n)"
+    absent = "not event Silent(n == ?p.n; ?this after[0,8] ?p)"
+    text = f"rule R {{ when {{ ?p: event Ping(); {absent} }} then {{ emit Fine(?p); }} }}"
+    events = {
+        "Ping": [{"time": 1, "id": "a", "n": 1}, {"time": 20, "id": "b", "n": 2}],
+        "Pong": [{"time": 22, "n": 2}],
+    }
+    found = run_rules(text, patterns=patterns, events=events)
+    assert [(t.kind, t.name, t.time) for t in found.told] == [
+        ("matched", "Silent", 6),
+        ("fired", "R", 28),
+        ("emitted", "Fine", 28),
+    ]
+
+
+def test_rules_and_patterns_in_a_circle() -> None:
+    patterns = "stream S = X as x -> X as y"
+    text = """
+      rule A { when { ?s: event S() } then { assert new F(n = 1); } }
+      rule B { when { ?f: F() } then { emit X(n = ?f.n); } }
+    """
+    with pytest.raises(PatternMistake) as caught:
+        Rules(text, patterns=patterns)
+    assert caught.value.code == "rule_cycle"
+    assert "stream S -> rule A -> rule B -> stream S" in caught.value.message
+
+
+def test_fields_of_matches_are_known() -> None:
+    with pytest.raises(PatternMistake) as caught:
+        Rules(
+            "rule R { when { ?s: event S(whoo == 1) } then { } }",
+            patterns="stream S = X as x .emit(who: x.n)",
+        )
+    assert caught.value.hint == "did you mean `who`?"
+
+
+def test_snapshots_of_rules_with_patterns() -> None:
+    patterns = "stream Silent = Ping as p -> NOT Pong within 5s .emit(n: p.n)"
+    text = "rule R { when { ?f: F(); ?s: event Silent() } then { emit Late(?f, n = ?s.n); } }"
+    rules = Rules(text, patterns=patterns)
+    rules.assert_fact("F", id="f", time=0)
+    for time, type in ((1, "Ping"), (2, "Ping"), (6, "Pong")):
+        rules.event(type, {"n": time}, time=time)
+        rules = Rules.restore(rules.snapshot())
+    rules.event("Ping", {"n": 7}, time=7)
+    told = Rules.restore(rules.snapshot()).advance(20)
+    assert [(t.kind, t.name, t.time) for t in told] == [
+        ("matched", "Silent", 12),
+        ("fired", "R", 12),
+        ("emitted", "Late", 12),
+    ]
+    assert told.rows("Late") == [{"f": "f", "n": 7}]
+
+
+@pytest.mark.parametrize("text", [b"", b"{}", b"x" * 9, b'{"$d":[["format","cepheid rules"],["version",9]]}'])
+def test_bad_snapshots(text: bytes) -> None:
+    with pytest.raises(SnapshotMistake):
+        Rules.restore(text)
+
+
+# The network.
+
+SHARED = """
+rule A { when { ?e: E(on == true); ?a: event Alarm(eqpt == ?e); ?c: event Check(?this after[1,5] ?a) } then { } }
+rule B { when { ?a: event Alarm(); ?c: event Cancel(?this after[1,4] ?a) } then { } }
+"""
+
+
+def test_the_network_is_drawn() -> None:
+    rules = Rules(SHARED)
+    rules.assert_fact("E", {"on": True}, id="e", time=0)
+    rules.event("Alarm", {"eqpt": "e"}, id="x", time=10)
+    text = rules.explain()
+    assert "event Alarm  [A, B]" in text
+    assert "stores [Alarm x] until 14" in text
+    assert "stores [Alarm x, E e] until 15" in text
+    rules.event("Cancel", time=12)
+    assert "rule B <- n3\n    1 firings" in rules.explain()
+    diagram = rules.explain("mermaid")
+    assert diagram.startswith("flowchart TD")
+    assert "class event_20_Alarm,d0 shared" in diagram
+    with pytest.raises(InputMistake):
+        rules.explain("svg")
+
+
+# Keys.
+
+
+@pytest.mark.parametrize(
+    ("rules", "keys"),
+    [
+        ("rule R { when { ?e: E(); event A(eqpt == ?e) } then { } }", {"E": "id", "A": "eqpt"}),
+        ("fact E(nr int key) rule R { when { ?e: E(); ?f: F(e == ?e) } then { } }", {"E": "nr", "F": "e"}),
+        ("rule R { when { ?a: event A(?k: acct); event B(who == ?k; x > 3) } then { } }", {"A": "acct", "B": "who"}),
+        ("rule R { when { ?a: event A(); event B(x == ?a.x, y == ?a.y); "
+         "not event C(y == ?a.y; ?this after[0,1] ?a) } then { } }", {"A": "y", "B": "y", "C": "y"}),
+        ("rule R { when { ?a: event A(); event B(x == ?a.x or y == ?a.y) } then { } }", None),
+        ("rule R { when { ?a: event A(); event B(x == ?a.x) } then { } } "
+         "rule S { when { ?a: event A(); event B(y == ?a.y) } then { } }", None),
+        ("rule R { when { ?a: event A(); event B(x == ?a.x) } then { assert new F(k = ?a.x); } } "
+         "rule S { when { ?f: F(); event B(x == ?f.k) } then { } }", {"A": "x", "B": "x", "F": "k"}),
+        ("rule R { when { ?a: event A(); event B(x == ?a.x) } then { assert new F(k = ?a.y); } } "
+         "rule S { when { ?f: F(); event B(x == ?f.k) } then { } }", None),
+    ],
+)  # fmt: skip
+def test_keys_that_are_found(rules: str, keys: dict[str, str] | None) -> None:
+    read = parse_rules(rules)
+    if keys is None:
+        with pytest.raises(PatternMistake) as caught:
+            inferred_keys(read)
+        assert caught.value.code == "no_key"
+    else:
+        assert {name: key for (name, _), key in inferred_keys(read).items()} == keys
+
+
+def test_keys_that_are_named() -> None:
+    read = parse_rules("rule R { when { ?e: E(); event A(eqpt == ?e) } then { } }")
+    assert named_keys(read, "k") == {("E", False): "k", ("A", True): "k"}
+    with pytest.raises(PatternMistake):
+        named_keys(read, {"E": "id"})
+
+
+def test_split_by_a_key() -> None:
+    facts = {"Account": [{"id": f"a{i}", "state": "OPEN"} for i in range(3)]}
+    events = {"Payment": [{"time": i, "account": f"a{i % 3}", "n": i} for i in range(9)]}
+    whole = run_rules(PAID, facts=facts, events=events)
+    for found in (
+        run_rules(PAID, facts=facts, events=events, split=True),
+        run_rules(PAID, facts=facts, events=events, key={"Account": "id", "Payment": "account"}),
+    ):
+        assert rows(found, "Paid") == rows(whole, "Paid")
+        assert {t.key for t in found.told} == {"a0", "a1", "a2"}
+    with pytest.raises(InputMistake) as caught:
+        run_rules(PAID, facts=facts, events=events, key="accont")
+    assert caught.value.code == "no_key"
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=8, deadline=None)
+def test_split_or_not_is_the_same(seed: int) -> None:
+    """Where every rule is joined on a key, each key for itself gives what all of them together give."""
+    chance = random.Random(seed)
+    facts = [
+        {"id": f"ac{i}", "state": "OPEN", "balance": 100.0, "limit": float(chance.choice([0, 50]))}
+        for i in range(3)
+    ]
+    events = [
+        {
+            "time": 60 * i,
+            "type": chance.choice(["Payment", "Payment", "Deposit"]),
+            "account": f"ac{chance.randrange(3)}",
+            "amount": float(chance.randrange(20, 200)),
+            "to": chance.choice("abc"),
+        }
+        for i in range(40)
+    ]
+    text = (EXAMPLE / "accounts.rules").read_text(encoding="utf-8")
+    whole, parts = (
+        run_rules(text, facts={"Account": facts}, events=events, split=split).told for split in (False, True)
+    )
+    shown = [Counter((t.kind, t.name, t.time, str(t.fields)) for t in told) for told in (whole, parts)]
+    assert shown[0] == shown[1]
+
+
+# The command, and the example.
+
+
+def command(*arguments: str) -> str:
+    result = CliRunner().invoke(main, ["rules", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_the_command() -> None:
+    files = ["--facts", f"Account={EXAMPLE / 'accounts.csv'}", "--events", str(EXAMPLE / "payments.csv")]
+    told = [
+        json.loads(line)
+        for line in command(str(EXAMPLE / "accounts.rules"), *files, "--format", "json").split("\n")
+        if line
+    ]
+    assert [t["fields"]["account"] for t in told if t["what"] == "emitted" and t["name"] == "Draining"] == [
+        "ac8",
+        "ac9",
+        "ac8",
+        "ac9",
+    ]
+    shown = command(str(EXAMPLE / "accounts.rules"), *files, "--show", "Draining", "--format", "csv")
+    assert shown.split("\n")[0] == "time,rule,account,total"
+    assert "firing 1 of Book" in command(str(EXAMPLE / "accounts.rules"), *files, "--show", "explanations")
+    assert "Draining" in command(str(EXAMPLE / "accounts.rules"), *files)
+    assert command(str(EXAMPLE / "alarms.rules"), "--network", "mermaid").startswith("flowchart TD")
+
+
+def test_what_the_command_refuses(tmp_path: Path) -> None:
+    file = tmp_path / "x.rules"
+    file.write_text("rule R { when { ?a: event A() } then { emit X(n = ?b) } }")
+    for arguments, words in (
+        ([str(file)], "nothing to run on"),
+        ([str(file), "--events", "x.csv"], "not bound"),
+    ):
+        result = CliRunner().invoke(main, ["rules", *arguments])
+        assert result.exit_code != 0
+        text = result.output + str(result.exception if isinstance(result.exception, CepheidError) else "")
+        assert words in text
