@@ -81,11 +81,13 @@ def key_of(given: Any, planned: PlannedStream) -> Mapping[str, Any]:
     )
 
 
-def take_slice(open_job: Callable[[], Job], stream: str | None, wanted: Wanted) -> Slice:
+def take_slice(
+    open_job: Callable[[], Job], stream: str | None, asked: Callable[[PlannedStream], Wanted]
+) -> Slice:
     """Reads once; a second time only where there is more than can be looked at."""
     job = open_job()
     planned = job.program.last if stream is None else job.program[stream]
-    plan = watched(planned)
+    plan, wanted = watched(planned), asked(planned)
     census = _Census(plan, wanted, job)
     events, found = census.read(job)
     _refuse_unknown(wanted, found, census)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.local.run import Job
@@ -17,6 +17,8 @@ from cepheid.explain.recorder import trace
 from cepheid.explain.why_not import WhyNot
 from cepheid.explain.why_not import why_not as explained
 from cepheid.pattern.text import column_name
+
+MOST_STEPS = 5_000  # that one steps through
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -44,71 +46,71 @@ def why_not(
     >>> found.cause.kind, found.near_misses[0].text
     ('window', 'would match with `within 12m`')
     """
-    made = make_options(**options)
-    taken = slice_of(query, events, made, stream=stream, key=key, expected=expected, id_column=id)
-    notes = (*taken.notes, *_in_all(query, events, made, taken, stream))
+    asked = Asked(stream, key, tuple(str(x) for x in expected or ()), exactly=exactly, id_column=id)
+    return inquire(query, events, make_options(**options), asked)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked about. `as_text`: values of the key as one writes them on a command line."""
+
+    stream: str | None = None
+    key: Any = None
+    expected: tuple[str, ...] = ()
+    exactly: bool = False
+    id_column: str = "id"
+    as_text: bool = False
+    source_name: str = "query"
+
+    def wanted(self, planned: PlannedStream) -> Wanted:
+        return Wanted(key_of(self.key, planned), self.expected, self.id_column, self.as_text)
+
+
+def inquire(query: object, events: Any, options: Options, asked: Asked) -> WhyNot:
+    taken = slice_of(query, events, options, asked)
     return explained(
         taken.plan,
         taken.events,
         expected=taken.expected,
-        exactly=exactly,
-        now=made.now,
-        id_column=id,
-        notes=notes,
+        exactly=asked.exactly,
+        now=options.now,
+        id_column=asked.id_column,
+        notes=(*taken.notes, *_in_all(query, events, options, taken, asked.stream)),
     )
 
 
-def traced(
-    query: object,
-    events: Any,
-    options: Options,
-    *,
-    key: Any = None,
-    stream: str | None = None,
-    id_column: str = "id",
-    as_text: bool = False,
-) -> Trace:
+def traced(query: object, events: Any, options: Options, asked: Asked) -> Trace:
     """What the reference matcher does with events, step by step."""
-    taken = slice_of(query, events, options, stream=stream, key=key, id_column=id_column, as_text=as_text)
-    return trace(taken.plan, taken.events, options.now, id_column=id_column)
+    taken = slice_of(query, events, options, asked)
+    if len(taken.events) > MOST_STEPS:
+        raise InputMistake(
+            f"{len(taken.events):,} events are more than one can step through",
+            code="too_many_events",
+            hint=f"look at one key (--key) or at a slice of at most {MOST_STEPS:,} events",
+        )
+    return trace(taken.plan, taken.events, options.now, id_column=asked.id_column)
 
 
-def slice_of(
-    query: object,
-    events: Any,
-    options: Options,
-    *,
-    stream: str | None = None,
-    key: Any = None,
-    expected: Iterable[Any] | None = None,
-    id_column: str = "id",
-    as_text: bool = False,
-    source_name: str = "query",
-) -> Slice:
+def slice_of(query: object, events: Any, options: Options, asked: Asked) -> Slice:
     """The events to be looked at."""
-    names = tuple(str(x) for x in expected or ())
     options = replace(options, lateness=None)  # they are all there: they are put in order and nothing is late
     if is_spark(events):
-        wanted = Wanted({}, names, id_column)
-        events = _pulled(query, events, options, stream, key, wanted)
-        key = None
+        events = _pulled(query, events, options, asked)
+        asked = replace(asked, key=None)
     elif not hasattr(events, "__len__") and hasattr(events, "__next__"):
         events = list(events)  # it may have to be read twice
 
     def open_job() -> Job:
-        return Job(query, events, options, source_name=source_name)
+        return Job(query, events, options, source_name=asked.source_name)
 
-    filtered = key_of(key, _planned(open_job().program, stream)) if key is not None else {}
-    return take_slice(open_job, stream, Wanted(filtered, names, id_column, as_text))
+    return take_slice(open_job, asked.stream, asked.wanted)
 
 
 def _planned(program: Program, stream: str | None) -> PlannedStream:
     return program.last if stream is None else program[stream]
 
 
-def _pulled(
-    query: object, df: DataFrame, options: Options, stream: str | None, key: Any, wanted: Wanted
-) -> Any:
+def _pulled(query: object, df: DataFrame, options: Options, asked: Asked) -> Any:
     """The rows of one key, and the expected ones, from Spark."""
     if df.isStreaming:
         raise InputMistake(
@@ -117,19 +119,19 @@ def _pulled(
             hint="give the table the stream is written to, or a DataFrame read from its source as a batch",
         )
     program, given = plan_input(query, df, options)
-    planned = _planned(program, stream)
-    filtered = key_of(key, planned)
-    if not filtered:
+    planned = _planned(program, asked.stream)
+    wanted = asked.wanted(planned)
+    if not wanted.key:
         names = ", ".join(column_name(k) for k in planned.plan.key)
         raise InputMistake(
             "of a Spark DataFrame only one key is pulled, and none was given",
             code="no_key",
             hint=f"give key={{...}}{f' with {names}' if names else ''}, or a DataFrame you have pulled yourself",
         )
-    for name in filtered:
+    for name in wanted.key:
         if name not in given.arrow.names:
             raise InputMistake(f"there is no column `{name}`", code="bad_key")
-    rows = df.filter(_condition(filtered, wanted, given.arrow.names)).limit(MOST_EVENTS + 1).toArrow()
+    rows = df.filter(_condition(wanted, given.arrow.names)).limit(MOST_EVENTS + 1).toArrow()
     if rows.num_rows > MOST_EVENTS:
         raise InputMistake(
             f"this key has more than {MOST_EVENTS:,} rows",
@@ -139,12 +141,12 @@ def _pulled(
     return rows
 
 
-def _condition(key: Any, wanted: Wanted, names: list[str]) -> Column:
+def _condition(wanted: Wanted, names: list[str]) -> Column:
     from functools import reduce
 
     from pyspark.sql import functions as F
 
-    same = [F.col(f"`{name}`").eqNullSafe(F.lit(value)) for name, value in key.items()]
+    same = [F.col(f"`{name}`").eqNullSafe(F.lit(value)) for name, value in wanted.key.items()]
     condition = reduce(lambda a, b: a & b, same)
     if wanted.expected and wanted.id_column in names:
         condition = condition | F.col(f"`{wanted.id_column}`").cast("string").isin(list(wanted.expected))

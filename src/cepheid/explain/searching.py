@@ -18,7 +18,8 @@ from cepheid.pattern.model import Pattern
 from cepheid.plan.plan import Plan
 from cepheid.plan.planner import plan_pattern
 
-BUDGET = 100_000  # how many runs may be offered an event, all in all
+BUDGET = 200_000  # how often a run may be offered an event
+MOST_OPEN = 2_000  # runs of a partition at a time: so many mean that they multiply
 ENOUGH = 200  # matches to choose from
 
 
@@ -44,6 +45,7 @@ class Found:
 
     runs: tuple[tuple[Placed, ...], ...] = ()
     undecided: bool = False
+    spent: int = 0
 
 
 class OverBudget(Exception):
@@ -61,7 +63,7 @@ class _Watch:
 
     def before_event(self, partition: Partition, seen: Seen, taken: Taken) -> None:
         self.spent += len(partition.runs) + 1
-        if self.spent > self.budget:
+        if self.spent > self.budget or len(partition.runs) > MOST_OPEN:
             raise OverBudget
 
     def after_event(self, partition: Partition) -> None:
@@ -99,20 +101,23 @@ def planned(pattern: Pattern) -> Plan | None:
         return None
 
 
-def find(plan: Plan, events: Sequence[Event], goal: Goal, now: int | None, budget: int = BUDGET) -> Found:
+def find(plan: Plan, events: Sequence[Event], goal: Goal, now: int | None, budget: int) -> Found:
     """The matches of a plan that reach the goal."""
-    watch = _Watch(goal, budget)
+    watch = _Watch(goal, min(budget, BUDGET))
     matcher = ReferenceMatcher(plan, observer=watch)
     last = max((e.time for e in events), default=0)
+    wanted = None if plan.sees_all_events else set(plan.event_types)
     try:
         for event in events:
+            if wanted is not None and event.type not in wanted:
+                continue
             matcher.on_batch([event])
             if len(watch.runs) >= ENOUGH:
                 break
         matcher.on_end(max(last, now if now is not None else last))
     except (CepheidError, OverBudget):
-        return Found(tuple(_placed(r) for r in watch.runs), undecided=not watch.runs)
-    return Found(tuple(_placed(r) for r in watch.runs))
+        return Found(tuple(_placed(r) for r in watch.runs), not watch.runs, watch.spent)
+    return Found(tuple(_placed(r) for r in watch.runs), False, watch.spent)
 
 
 def _placed(run: Run) -> tuple[Placed, ...]:

@@ -54,8 +54,10 @@ def _candidates(
 def _values(side: Expr, literal: Literal, wanted: Any, moment: Moment, where: Where) -> Iterator[Any]:
     if side is literal:
         plain = isinstance(wanted, (str, timedelta)) and type(wanted) is type(literal.value)
-        if plain or (_number(wanted) and _number(literal.value)):
+        if plain:
             yield wanted
+        elif _number(wanted) and _number(literal.value):
+            yield int(wanted) if float(wanted).is_integer() else wanted
         return
     exact = _solved(side, literal, wanted, moment, where)
     if exact is not None:

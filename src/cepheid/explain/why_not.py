@@ -30,6 +30,7 @@ from cepheid.pattern.model import Pattern
 from cepheid.plan.automaton import START
 from cepheid.plan.plan import Plan
 
+_BUDGET = 1_000_000  # for all that is tried together
 _EXAMINED = 50  # matches of one loosened pattern that are looked at
 _SHOWN = 3  # attempts and near misses
 # Of changes that would all have done, those that leave more of the pattern's shape come first.
@@ -71,6 +72,12 @@ class WhyNot:
     @property
     def matched(self) -> bool:
         return self.cause.kind == "matched"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data: events by what they are called, times in microseconds."""
+        from cepheid.explain.why_not_data import why_not_data
+
+        return why_not_data(self)
 
     def __str__(self) -> str:
         from cepheid.explain.why_not_text import why_not_text
@@ -134,6 +141,7 @@ class _Inquiry:
         self.timelines = self._timelines()
         self.trace: Trace = trace(plan, events, now, passes=False, id_column=id_column)
         self.untried: list[str] = []
+        self.budget = _BUDGET
 
     def answer(self) -> WhyNot:
         given = [m.events for m in self.trace.matches if self.goal.reached(m.events)]
@@ -143,11 +151,10 @@ class _Inquiry:
             return self._told((Cause("no_events", "there are no events to match"),), ())
         candidates = self._expected() or self._single()
         attempts = furthest(self.rules, self.trace, self.timelines, self._key)
-        misses = self._near_misses(candidates)
+        misses = self._near_misses([*candidates, *self._of_attempts(attempts)])
         causes = self._static() or (candidates[0].causes if candidates else ())
         if not causes:
             causes = attempts[0].causes if attempts else (self._never_began(),)
-            misses = misses or self._near_misses(self._of_attempts(attempts))
         return self._told(tuple(causes), misses, attempts)
 
     def _told(
@@ -241,12 +248,17 @@ class _Inquiry:
 
     # Candidates.
 
+    def _find(self, plan: Plan, events: Sequence[Event], now: int | None) -> Found:
+        found = find(plan, events, self.goal, now, self.budget)
+        self.budget -= found.spent
+        return found
+
     def _expected(self) -> list[_Candidate]:
         """The events that were expected, each at the step it could be."""
         plan = planned(loosest(self.plan)) if self.expected else None
         if plan is None:
             return []
-        found = find(plan, self.expected, self.goal, None)
+        found = self._find(plan, self.expected, None)
         return self._candidates(found)
 
     def _single(self) -> list[_Candidate]:
@@ -259,7 +271,7 @@ class _Inquiry:
             if plan is None:
                 continue
             now = change.now if change.now is not None else self.now
-            found = find(plan, self.events, self.goal, now)
+            found = self._find(plan, self.events, now)
             if found.undecided:
                 self.untried.append(change.text)
             best += self._candidates(found, change)[:1]
@@ -349,7 +361,7 @@ class _Inquiry:
             pattern = change.apply(pattern)
             now = change.now if change.now is not None else now
         plan = planned(pattern)
-        found = Found() if plan is None else find(plan, self.events, self.goal, now)
+        found = Found() if plan is None else self._find(plan, self.events, now)
         if not found.runs:
             return None
         texts = tuple(c.text for c in changes)

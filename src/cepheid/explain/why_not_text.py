@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cepheid.explain.causes import KINDS, Cause
 from cepheid.explain.event_words import clock, event_name, event_names, fields_text, key_text
 from cepheid.explain.furthest import Attempt
-from cepheid.explain.happenings import Dropped, Evicted, Expired, Happening, Killed
+from cepheid.explain.happening_words import ended
 from cepheid.explain.why_not import WhyNot
 
 _TYPES = 8
@@ -54,7 +54,7 @@ def _attempt(attempt: Attempt, found: WhyNot) -> Iterator[str]:
     key = key_text(found.key_names, attempt.key)
     yield f"{key + ': ' if key else ''}{_held(attempt, found)}"
     waiting = " or ".join(attempt.waiting_for)
-    yield f"  {ending_text(attempt.end)}{f', waiting for {waiting}' if waiting else ''}"
+    yield f"  {ended(attempt.end)}{f', waiting for {waiting}' if waiting else ''}"
     for cause in attempt.causes:
         yield f"  {cause.text}"
 
@@ -68,24 +68,6 @@ def _held(attempt: Attempt, found: WhyNot) -> str:
     if len(shown) > 6:
         shown = [*shown[:2], f"... {len(shown) - 4} more ...", *shown[-2:]]
     return ", ".join(shown)
-
-
-def ending_text(end: Happening | None) -> str:
-    """How a run ended."""
-    match end:
-        case Killed(kind="contiguity", rule=rule):
-            return f"broken: {rule}"
-        case Killed(kind="closed", rule=rule):
-            return f"closed: {rule}"
-        case Killed(rule=rule):
-            return f"killed by `{rule}`"
-        case Expired(window=window, deadline=deadline):
-            return f"expired: {window} was over at {clock(deadline)}"
-        case Dropped(reason=reason):
-            return f"dropped: {reason}"
-        case Evicted(limit=limit):
-            return f"dropped by {limit}"
-    return "open to the end"
 
 
 def _looked_at(found: WhyNot) -> str:
