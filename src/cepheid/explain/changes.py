@@ -306,9 +306,14 @@ def _other_types(plan: Plan, types: Sequence[str]) -> Iterator[Change]:
     for position in plan.automaton.positions:
         if position.step.type in types:
             continue
-        for other in nearest_types(position.step.type, types):
+        for other in nearest_types(position.step.type, unread(plan, types)):
             text = f"`{other}` instead of `{position.step.type}`"
             yield Change("no_event_of_type", text, _typed(position.index, other), ("type", position.index))
+
+
+def unread(plan: Plan, types: Sequence[str]) -> list[str]:
+    """Types the pattern does not name: one that it does is hardly another misspelt."""
+    return [t for t in types if t not in plan.event_types]
 
 
 def nearest_types(wanted: str, types: Sequence[str]) -> list[str]:
@@ -317,7 +322,7 @@ def nearest_types(wanted: str, types: Sequence[str]) -> list[str]:
     ['Login', 'Logout']
     """
     folded = {t.lower(): t for t in types}
-    return [folded[t] for t in get_close_matches(wanted.lower(), list(folded), n=3, cutoff=0.5)]
+    return [folded[t] for t in get_close_matches(wanted.lower(), list(folded), n=3, cutoff=0.6)]
 
 
 def _typed(position: int, kind: str) -> Callable[[Pattern], Pattern]:

@@ -68,7 +68,7 @@ def _frame(
         "event": None if frame.event is None else _event(frame.event, id_column),
         "changes": frame.changes,
         "happened": [
-            {"run": h.run, "kind": kind_of(h), "mood": mood_of(h), "text": words.happening(h, frame)}
+            {"run": h.run, "kind": kind_of(h), "mood": mood_of(h), "text": words.what(h, frame)}
             for h in frame.happened
         ],
         "lit": [_way(h.run, trace) for h in frame.happened if isinstance(h, Advanced)]

@@ -51,9 +51,9 @@ class Words:
 
     def happening(self, happened: Happening, frame: Frame) -> str:
         """One line, which begins with the run."""
-        return f"run {happened.run}: {self._what(happened, frame)}"
+        return f"run {happened.run}: {self.what(happened, frame)}"
 
-    def _what(self, happened: Happening, frame: Frame) -> str:
+    def what(self, happened: Happening, frame: Frame) -> str:
         event = "" if frame.event is None else event_name(frame.event, self.id_column)
         match happened:
             case Began(step=step):

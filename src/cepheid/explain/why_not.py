@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cepheid.explain.causes import Cause
-from cepheid.explain.changes import Change, exact, loosenings, loosest, nearest_types, size
+from cepheid.explain.changes import Change, exact, loosenings, loosest, nearest_types, size, unread
 from cepheid.explain.event_words import event_names
 from cepheid.explain.examining import Placed, Timeline, examine
 from cepheid.explain.failing import Rules
@@ -214,7 +214,7 @@ class _Inquiry:
             kind = position.step.type
             if kind in self.types or not self._needed(position.index):
                 continue
-            near = tuple(nearest_types(kind, list(self.types)))
+            near = tuple(nearest_types(kind, unread(self.plan, list(self.types))))
             hint = f": the nearest that came are {', '.join(f'`{n}`' for n in near)}" if near else ""
             text = f"no event of type `{kind}` came{hint}"
             step = self.rules.names.positions[position.index]
