@@ -23,6 +23,8 @@ _HOMES = {
     "Program": "cepheid.engines.program",
     "run": "cepheid.engines.entrance",
     "match": "cepheid.engines.entrance",
+    "why_not": "cepheid.engines.why_not",
+    "WhyNot": "cepheid.explain.why_not",
     "sql": "cepheid.engines.sql.entrance",
     "Results": "cepheid.engines.local.run",
     "CepheidWarning": "cepheid.errors",

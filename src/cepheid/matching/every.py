@@ -97,11 +97,10 @@ class EveryPartition(Partition):
 
     def _built(self, held: Held) -> tuple[list[Run], list[Run]]:
         """The run that took exactly these events, or nothing if it cannot have."""
-        listener, self.listener = self.listener, None  # it is told once, as a whole
-        runs, done = self._start(*held[0])
-        for seen, taken in held[1:]:
-            runs, done = self._offer(runs, seen, taken)
-        self.listener = listener
+        with self._untold():  # it is told once, as a whole
+            runs, done = self._start(*held[0])
+            for seen, taken in held[1:]:
+                runs, done = self._offer(runs, seen, taken)
         runs, done = self._in_first_step(runs), self._in_first_step(done)
         whole = [r for r in [*runs, *done] if len(r.taken) == len(held)]
         return (runs, done) if whole else ([], [])

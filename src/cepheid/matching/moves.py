@@ -31,7 +31,7 @@ class Moves:
     def fitting(self, run: Run, seen: Seen, taken: Taken) -> list[Edge]:
         """Every edge on which the run can take the event, in the order of preference."""
         edges = [e for e in self.automaton.out[run.state] if self.fits(run, e, seen, taken)]
-        return [e for e in edges if not self._left_too_early(run, e, seen, taken)]
+        return [e for e in edges if not self.left_too_early(run, e, seen, taken)]
 
     def fits(self, run: Run, edge: Edge, seen: Seen, taken: Taken) -> bool:
         if not seen.positions[edge.position] or not self.open(run, edge):
@@ -62,17 +62,17 @@ class Moves:
         return not taken.event.late or _after(taken.event, mark.event)
 
     def _in_time(self, run: Run, edge: Edge, mark: Taken | None, time: int) -> bool:
-        if self.within is not None and run.taken and self._span(run, time) > self.within:
+        if self.within is not None and run.taken and self.span(run, time) > self.within:
             return False
         if edge.gap is not None and mark is not None and time - mark.event.time > edge.gap:
             return False
-        begins = {**run.scopes, **{s: self._scope_start(s, mark, time) for s in edge.opens}}
+        begins = {**run.scopes, **{s: self.scope_start(s, mark, time) for s in edge.opens}}
         return all(time - begins[s] <= self.automaton.scopes[s].bound for s in edge.inside)
 
-    def _span(self, run: Run, time: int) -> int:
+    def span(self, run: Run, time: int) -> int:
         return max(time, run.end_time) - min(time, run.start_time)
 
-    def _scope_start(self, scope: int, mark: Taken | None, time: int) -> int:
+    def scope_start(self, scope: int, mark: Taken | None, time: int) -> int:
         from_previous = self.automaton.scopes[scope].from_previous
         return mark.event.time if from_previous and mark is not None else time
 
@@ -82,9 +82,9 @@ class Moves:
         if not self.tests.positions[edge.position].holds(moment):
             return False
         whole = self.tests.edges[edge.index]
-        return whole is None or whole(Moment(None, self._bound(run, edge, taken), None, self.key))
+        return whole is None or whole(Moment(None, self.bound(run, edge, taken), None, self.key))
 
-    def _left_too_early(self, run: Run, edge: Edge, seen: Seen, taken: Taken) -> bool:
+    def left_too_early(self, run: Run, edge: Edge, seen: Seen, taken: Taken) -> bool:
         """A greedy closure may not be left on an event it could take."""
         if edge.loop is not None:
             return False
@@ -102,7 +102,7 @@ class Moves:
             run,
             state=edge.target,
             taken=(*run.taken, taken),
-            binds=self._bound(run, edge, taken),
+            binds=self.bound(run, edge, taken),
             counts=self._counted(run, edge),
             closed=run.closed.difference(edge.enters),
             blocked=frozenset(b for b in run.blocked if not self._same_part(b, edge)),
@@ -114,7 +114,7 @@ class Moves:
             late=run.late or taken.event.late,
         )
 
-    def _bound(self, run: Run, edge: Edge, taken: Taken) -> dict[str, tuple[Event, ...]]:
+    def bound(self, run: Run, edge: Edge, taken: Taken) -> dict[str, tuple[Event, ...]]:
         alias = self.automaton.positions[edge.position].step.alias
         if alias is None:
             return run.binds
@@ -146,7 +146,7 @@ class Moves:
         if not edge.opens:
             return run.scopes
         mark = run.mark(edge.component)
-        return {**run.scopes, **{s: self._scope_start(s, mark, taken.event.time) for s in edge.opens}}
+        return {**run.scopes, **{s: self.scope_start(s, mark, taken.event.time) for s in edge.opens}}
 
     # Absence: checked before advancement.
 
@@ -155,8 +155,8 @@ class Moves:
         for spec, fits in zip(self.plan.guards, seen.guards, strict=True):
             if (
                 fits
-                and self._guarded(run, spec.guard.start, spec.guard.end)
-                and self._guard_holds(run, spec, taken)
+                and self.guarded(run, spec.guard.start, spec.guard.end)
+                and self.guard_holds(run, spec, taken)
             ):
                 return None, f"unless {spec.guard.step.type}"
         if not any(seen.absences):
@@ -174,10 +174,10 @@ class Moves:
         left = replace(run, blocked=run.blocked | stopped)
         return (left if self.can_go_on(left, taken.index - 1) else None), f"NOT {taken.event.type}"
 
-    def _guarded(self, run: Run, start: str | None, end: str | None) -> bool:
+    def guarded(self, run: Run, start: str | None, end: str | None) -> bool:
         return (start is None or bool(run.binds.get(start))) and (end is None or not run.binds.get(end))
 
-    def _guard_holds(self, run: Run, spec: Any, taken: Taken) -> bool:
+    def guard_holds(self, run: Run, spec: Any, taken: Taken) -> bool:
         opened = run.first.event if spec.guard.start is None else run.binds[spec.guard.start][0]
         if taken.event.late and not _after(taken.event, opened):
             return False
@@ -188,9 +188,9 @@ class Moves:
         self, run: Run, absences: tuple[int, ...], edge: Edge | None, seen: Seen, taken: Taken
     ) -> bool:
         mark = run.mark(edge.component if edge is not None else ())
-        return any(seen.absences[a] and self._absence_broken(run, a, mark, taken) for a in absences)
+        return any(seen.absences[a] and self.absence_broken(run, a, mark, taken) for a in absences)
 
-    def _absence_broken(self, run: Run, absence: int, mark: Taken | None, taken: Taken) -> bool:
+    def absence_broken(self, run: Run, absence: int, mark: Taken | None, taken: Taken) -> bool:
         node = self.automaton.absences[absence].node
         if mark is not None:
             if taken.event.late and not _after(taken.event, mark.event):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from cepheid.matching.ids import key_text, match_id, text_word
 from cepheid.matching.keys import lookup_key
 from cepheid.matching.moment import Moment
 from cepheid.matching.moves import Moves
+from cepheid.matching.observer import Observer
 from cepheid.matching.run import Run, Taken
 from cepheid.matching.skip import resume_after
 from cepheid.matching.snapshot import EventTable
@@ -48,6 +50,7 @@ class Partition:
         self.moves = Moves(plan, tests, key)
         self.tests = tests
         self.listener = listener
+        self.observer: Observer | None = None
         self.identity = (text_word(plan.identity), text_word(key_text(lookup_key(key, plan.inferred_key))))
         self.runs: list[Run] = []
         self.index = 0  # of the last event seen
@@ -68,6 +71,8 @@ class Partition:
     def on_event(self, event: Event) -> Findings:
         seen = self.tests.look_at(event)
         taken_as = self._numbered(event, seen)
+        if self.observer is not None:
+            self.observer.before_event(self, seen, taken_as)
         self._check_absences(seen, taken_as)
         complete = self._decide_next_absences(taken_as)
         complete += self._advance(seen, taken_as)
@@ -76,12 +81,18 @@ class Partition:
         self._limit(event.time)
         if len(self.matched) > 2 * len(self.runs) + 16:  # starts that are gone need no memory
             self.matched &= {r.start for r in self.runs}
+        if self.observer is not None:
+            self.observer.after_event(self)
         return self._answer()
 
     def on_time(self, time: int) -> Findings:
         """Time has passed every moment before `time`."""
         while (deadline := self.next_deadline()) is not None and deadline < time:
+            if self.observer is not None:
+                self.observer.before_time(self, deadline)
             self._pass(deadline)
+            if self.observer is not None:
+                self.observer.after_time(self)
         return self._answer()
 
     def on_end(self, time: int) -> Findings:
@@ -90,6 +101,8 @@ class Partition:
         while held := [r for r in self.runs if self._held(r)]:
             self.runs = [r for r in self.runs if not self._held(r)]
             self._finish(held, time)
+        if self.observer is not None:
+            self.observer.at_end(self, time)
         pending = tuple(self._pending(r) for r in in_order(self.runs) if self.moves.waiting(r))
         return before + replace(self._answer(), pending=pending)
 
@@ -295,8 +308,14 @@ class Partition:
     # Completion: emission, then skip.
 
     def _finish(self, complete: list[Run], detected: int) -> None:
-        for run in self._chosen(complete):
+        for run in self._given(complete):
             self._emit(run, detected)
+
+    def _given(self, complete: list[Run]) -> list[Run]:
+        chosen = self._chosen(complete)
+        if self.observer is not None:
+            self.observer.complete(self, complete, chosen)
+        return chosen
 
     def _chosen(self, complete: list[Run]) -> list[Run]:
         """Of the runs complete at one moment, those that are given out, skipping applied between them."""
@@ -478,6 +497,18 @@ class Partition:
     def _tell(self, kind: type[lifecycle.RunEvent], run: Run, time: int, **details: Any) -> None:
         if self.listener is not None:
             self.listener(kind(self.plan.name, self.key, run.start, time, run.events(), **details))
+        if self.observer is not None:
+            self.observer.told(self, kind, run, time, details)
+
+    @contextmanager
+    def _untold(self) -> Iterator[None]:
+        """What happens in here has been told, or is told afterwards as a whole."""
+        listener, observer = self.listener, self.observer
+        self.listener = self.observer = None
+        try:
+            yield
+        finally:
+            self.listener, self.observer = listener, observer
 
     def _tell_advanced(self, run: Run, edge: Edge, taken: Taken, forked: bool) -> None:
         step = self.plan.automaton.positions[edge.position].step

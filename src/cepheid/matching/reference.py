@@ -14,6 +14,7 @@ from cepheid.matching.found import Findings, merged
 from cepheid.matching.keys import lookup_key
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.moment import Moment
+from cepheid.matching.observer import Observer
 from cepheid.matching.partition import Partition
 from cepheid.matching.protocol import Key
 from cepheid.matching.shelf import MemoryShelf, Shelf
@@ -47,9 +48,11 @@ class ReferenceMatcher:
         *,
         tests: PlanTests | None = None,
         late_memory: int = 0,
+        observer: Observer | None = None,
     ) -> None:
         self.plan = plan
         self.listener = listener
+        self.observer = observer
         self.tests = tests or PlanTests(plan)
         self.late_memory = late_memory  # how far behind the watermark an event may come and still be matched
         self.key_of = [compile_value(e) for e in plan.key]
@@ -229,7 +232,9 @@ class ReferenceMatcher:
             kind = EveryPartition
         elif self.plan.pattern.selection is Selection.STNM:
             kind = NextMatchPartition
-        return kind(self.plan, self.tests, values, self.listener)
+        partition = kind(self.plan, self.tests, values, self.listener)
+        partition.observer = self.observer
+        return partition
 
 
 def _by_first_event(found: Iterable[Findings]) -> list[Findings]:

@@ -76,7 +76,7 @@ class NextMatchPartition(Partition):
                 self._replay(start, mine[0], detected)
                 continue
             fresh = [r for r in mine if self._fingerprint(r) not in self.given.get(start, set())]
-            for run in self._chosen(fresh):
+            for run in self._given(fresh):
                 self.given.setdefault(start, set()).add(self._fingerprint(run))
                 self._emit(run, detected)
             self._put_back(start, detected)
@@ -98,15 +98,14 @@ class NextMatchPartition(Partition):
             return
         self.replayed.add(start)
         others, self.runs = self.runs, []
-        listener, self.listener = self.listener, None  # it was told when it happened
         complete: list[Run] = []
-        for seen, taken in [h for h in self.history if h[1].index >= start]:
-            if taken.index == start:
-                self.runs, done = self._start(seen, taken)
-            else:
-                self.runs, done = self._again(seen, taken)
-            complete += done
-        self.listener = listener
+        with self._untold():  # it was told when it happened
+            for seen, taken in [h for h in self.history if h[1].index >= start]:
+                if taken.index == start:
+                    self.runs, done = self._start(seen, taken)
+                else:
+                    self.runs, done = self._again(seen, taken)
+                complete += done
         self.runs = sorted(others + self.runs, key=lambda r: r.start)
         self._finish(complete, detected)
 
