@@ -113,6 +113,8 @@ def compiled(
 
 def can_be_compiled(planned: PlannedStream, program: Program) -> str | None:
     """Why it cannot, by its place among the streams: that can be said without events."""
+    if planned.plan.trends is not None:
+        return "it aggregates trends"
     if planned.feeds_on:
         return "it feeds on another stream"
     if any(planned.name in other.feeds_on for other in program):
