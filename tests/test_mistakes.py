@@ -1985,7 +1985,7 @@ query, line 1, column 16: trends cannot be aggregated here: under stnm a match u
         "not_decidable",
         "A -> B+ as b -> C .where(sum(b.v) > 3) .trend_aggregate(n: count_trends())",
         """
-query, line 1, column 26: `sum(b.v) > 3` needs all events of `b` at once: its trends cannot be aggregated without listing
+query, line 1, column 26: `sum(b.v) > 3` needs all events of `b` at once: trends cannot be aggregated without listing
   1 | A -> B+ as b -> C .where(sum(b.v) > 3) .trend_aggregate(n: count_trends())
     |                          ^^^^^^^^^^^^
   hint: use the event before (b.f), first(b), last(b) or count(b), or list the matches by .subsets()

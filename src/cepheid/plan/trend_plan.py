@@ -189,7 +189,7 @@ def _decidable(plan: Plan) -> None:
             if WHOLE in sides:
                 raise PatternMistake(
                     f"`{expr_text(expr)}` needs all events of `{name}` at once: "
-                    "its trends cannot be aggregated without listing",
+                    "trends cannot be aggregated without listing",
                     code="not_decidable",
                     place=expr.place or plan.pattern.trends.place,
                     hint=f"use the event before ({name}.f), first({name}), last({name}) or count({name}), "

@@ -9,10 +9,12 @@ from cepheid.matching.lifecycle import Listener
 from cepheid.matching.partition import Partition
 from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.tests import PlanTests
+from cepheid.plan.linear_trends import linear_trends
 from cepheid.plan.plan import Plan
+from cepheid.trends.by_class import ByClass
+from cepheid.trends.by_state import ByState
 from cepheid.trends.classes import Futures
 from cepheid.trends.measures import Measures
-from cepheid.trends.partition import TrendPartition
 
 
 class TrendMatcher(ReferenceMatcher):
@@ -21,7 +23,7 @@ class TrendMatcher(ReferenceMatcher):
     def __init__(self, plan: Plan, listener: Listener | None = None, **options: Any) -> None:
         super().__init__(plan, listener, **options)
         assert plan.trends is not None
-        self.trends, self.futures = plan.trends, Futures(plan)
+        self.trends, self.futures, self.linear = plan.trends, Futures(plan), linear_trends(plan)
         self.measures = Measures(plan.trends.columns, plan.automaton.positions)
         if self.late_memory:
             raise InputMistake(
@@ -31,15 +33,10 @@ class TrendMatcher(ReferenceMatcher):
             )
 
     def _new_partition(self, values: tuple[Any, ...]) -> Partition:
-        return TrendPartition(
-            self.plan,
-            self.tests,
-            values,
-            self.listener,
-            trends=self.trends,
-            futures=self.futures,
-            measures=self.measures,
-        )
+        own = (self.plan, self.tests, values, self.listener)
+        if self.linear is not None:
+            return ByState(*own, trends=self.trends, measures=self.measures, linear=self.linear)
+        return ByClass(*own, trends=self.trends, measures=self.measures, futures=self.futures)
 
 
 def matcher_of(

@@ -37,7 +37,7 @@ class Measures:
 
     def __init__(self, columns: Sequence[TrendColumn], positions: Sequence[Position]) -> None:
         self.columns = tuple(columns)
-        found = dict.fromkeys(_measure(c) for c in columns if c.function != COUNT_TRENDS)
+        found = dict.fromkeys(measure_of(c) for c in columns if c.function != COUNT_TRENDS)
         self.measures = tuple(found)
         self.numbers = {measure: i + 1 for i, measure in enumerate(self.measures)}
         self.empty: Totals = (0, *(_EMPTY[m.kind] for m in self.measures))
@@ -74,6 +74,16 @@ class Measures:
             self._refuse(self.measures[0], clash)
         return (one[0] + other[0], *rest)
 
+    def joined(self, one: Totals, other: Totals) -> Totals:
+        """Every trend of one class followed by every trend of the other."""
+        if len(one) == 1:
+            return (one[0] * other[0],)
+        rest = [
+            _JOIN[m.kind](a, b, one[0], other[0])
+            for m, a, b in zip(self.measures, one[1:], other[1:], strict=True)
+        ]
+        return (one[0] * other[0], *rest)
+
     def values(self, totals: Totals) -> tuple[Any, ...]:
         """The columns."""
         return tuple(self._value(column, totals) for column in self.columns)
@@ -81,7 +91,7 @@ class Measures:
     def _value(self, column: TrendColumn, totals: Totals) -> Any:
         if column.function == COUNT_TRENDS:
             return totals[0]
-        kept = totals[self.numbers[_measure(column)]]
+        kept = totals[self.numbers[measure_of(column)]]
         try:
             if column.function == "sum_trends":
                 return kept.value()
@@ -94,7 +104,7 @@ class Measures:
             ) from None
 
     def _refuse(self, measure: Measure, clash: Clash) -> NoReturn:
-        column = next(c for c in self.columns if c.function != COUNT_TRENDS and _measure(c) == measure)
+        column = next(c for c in self.columns if c.function != COUNT_TRENDS and measure_of(c) == measure)
         raise EvaluationError(
             f"`{column.function}({measure.alias}.{'.'.join(measure.path)})` cannot work on "
             f"{short(clash.left)}, which is {kind_text(clash.left)}",
@@ -104,7 +114,7 @@ class Measures:
         )
 
 
-def _measure(column: TrendColumn) -> Measure:
+def measure_of(column: TrendColumn) -> Measure:
     return Measure(_KINDS[column.function], column.alias, column.path)
 
 
@@ -129,4 +139,11 @@ _TAKE: dict[str, Callable[[Any, int, Any], Any]] = {
     SUM: lambda total, trends, value: total.plus(sum_of(value).times(trends)),
     MIN: lambda total, trends, value: _least(total, value),
     MAX: lambda total, trends, value: _largest(total, value),
+}
+# Two totals, and how many trends each is of: neither is of none.
+_JOIN: dict[str, Callable[[Any, Any, int, int], Any]] = {
+    EVENTS: lambda one, other, n, m: one * m + other * n,
+    SUM: lambda one, other, n, m: one.times(m).plus(other.times(n)),
+    MIN: lambda one, other, n, m: _least(one, other),
+    MAX: lambda one, other, n, m: _largest(one, other),
 }

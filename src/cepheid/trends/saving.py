@@ -25,13 +25,13 @@ def read_class(row: list[Any], events: list[Event]) -> tuple[tuple[Run, ...], To
     return tuple(_read_way(way, events) for way in ways), read_totals(totals)
 
 
-def group_row(binds: Binds, totals: Totals, event: Event, events: EventTable) -> list[Any]:
-    return [_binds_row(binds, events), totals_row(totals), events.number(event)]
+def group_row(binds: Binds, totals: Totals, event: Event, when: int, events: EventTable) -> list[Any]:
+    return [_binds_row(binds, events), totals_row(totals), events.number(event), when]
 
 
-def read_group(row: list[Any], events: list[Event]) -> tuple[Binds, Totals, Event]:
-    binds, totals, event = row
-    return _read_binds(binds, events), read_totals(totals), events[event]
+def read_group(row: list[Any], events: list[Event]) -> tuple[Binds, Totals, Event, int]:
+    binds, totals, event, when = row
+    return _read_binds(binds, events), read_totals(totals), events[event], when
 
 
 def _way_row(way: Run, events: EventTable) -> list[Any]:
