@@ -142,10 +142,14 @@ class ByClass(TrendPartition):
         return min(ends) if ends else None
 
     def _class_deadline(self, ways: Iterable[Run]) -> int | None:
-        if not self.waits and self.within is not None:
-            return min(way.start_time for way in ways) + self.within
-        ends = [end for way in ways if (end := self._deadline(way)) is not None]
+        ends = [end for way in ways if (end := self._way_deadline(way)) is not None]
         return min(ends) if ends else None
+
+    def _way_deadline(self, way: Run) -> int | None:
+        """Where no absence is waited for, the end of the window will do: nothing is taken after it."""
+        if not self.waits and self.within is not None:
+            return way.start_time + self.within
+        return self._deadline(way)
 
     def _pass(self, deadline: int) -> None:
         """Time has gone past a deadline: absences become certain, windows end."""
@@ -167,11 +171,13 @@ class ByClass(TrendPartition):
 
     def _passed(self, way: Run, deadline: int) -> tuple[Run | None, bool]:
         """What is left of a way, and whether an absence it waited for has become certain."""
-        if self._deadline(way) != deadline:
+        own = self._way_deadline(way)
+        if own is None or own > deadline:
             return way, False
         certain = [a for a in self.moves.waiting(way) if self.moves.absence_deadline(way, a) == deadline]
         way = replace(way, blocked=way.blocked | {-1 - a.index for a in certain})
-        over = self.moves.last_chance(way, self.index) == deadline
+        chance = self.moves.last_chance(way, self.index)
+        over = chance is not None and chance <= deadline
         return (None if over or not self.moves.can_go_on(way, self.index) else way), bool(certain)
 
     # Snapshot.
