@@ -49,15 +49,20 @@ def linear_trends(plan: Plan) -> LinearTrends | None:
 def why_not_linear(plan: Plan) -> str | None:
     """What keeps trends of one state apart."""
     automaton = plan.automaton
-    assert plan.trends is not None
     tested = any(p.beta for p in automaton.positions) or any(e.tests for e in automaton.edges)
     if tested or any(a.tests for a in automaton.accepts):
         return "a test looks at other events"
+    return why_not_stateless(plan)
+
+
+def why_not_stateless(plan: Plan) -> str | None:
+    """What beside tests keeps trends of one state apart."""
+    assert plan.trends is not None
     if plan.trends.groups:
         return "columns of the answer tell trends apart"
-    if plan.guards or automaton.absences:
+    if plan.guards or plan.automaton.absences:
         return "an absence ends trends"
-    return _by_its_arrows(automaton)
+    return _by_its_arrows(plan.automaton)
 
 
 def _by_its_arrows(automaton: Automaton) -> str | None:

@@ -17,6 +17,7 @@ from cepheid.matching.compiled.ready import is_ready
 from cepheid.pattern.expr import Call, walk
 from cepheid.pattern.types import Type
 from cepheid.plan.linear_trends import why_not_linear
+from cepheid.plan.linked_trends import linked_trends
 
 if TYPE_CHECKING:
     from cepheid.engines.columnar.groups import StreamPlan
@@ -131,9 +132,9 @@ def can_be_compiled(planned: PlannedStream, program: Program) -> str | None:
 
 
 def _why_not_trends(planned: PlannedStream) -> str | None:
-    """Compiled are aggregates that need one total a state, and whose rows need no ids."""
+    """Compiled are aggregates by state and by node, and whose rows need no ids."""
     reason = why_not_linear(planned.plan)
-    if reason is not None:
+    if reason is not None and linked_trends(planned.plan) is None:
         return f"its trends are aggregated class by class: {reason}"
     outputs = [o.expr for o in planned.stream.outputs or ()]
     if any(isinstance(n, Call) and n.name == "match_id" for expr in outputs for n in walk(expr)):
