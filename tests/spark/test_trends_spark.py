@@ -81,7 +81,7 @@ def expected(events: pa.Table) -> dict[str, list[str]]:
 
 def test_a_batch_gives_the_rows_of_one_laptop(spark: Any) -> None:
     events = table(150)
-    job = plan_job(TEXT, spark.createDataFrame(events.to_pandas()), make_options())
+    job = plan_job(TEXT, spark.createDataFrame(events), make_options())
     answer = job.answer([f"S{i}" for i in range(len(STREAMS))], ["match"])
     found = by_stream(answer, job.table(answer).toArrow())
     wanted = expected(events)

@@ -86,8 +86,12 @@ class ByClass(TrendPartition):
     def _taken_by_all(self, seen: Seen, taken: Taken) -> list[Complete]:
         """Every class is offered the event; every start begins a trend. The answer is what is complete now."""
         complete: list[Complete] = []
+        positions = frozenset(i for i, fits in enumerate(seen.positions) if fits)
         classes, self.classes = self.classes, {}
         for key, known in classes.items():
+            if self.futures.waits_on(known.ways, positions):
+                self._put(list(known.ways), known, key)
+                continue
             stay: list[Run] = []
             moved: dict[int, list[Run]] = {}
             for way in known.ways:

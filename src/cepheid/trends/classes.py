@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from cepheid.matching.run import Run
 from cepheid.pattern.event import Event
-from cepheid.plan.automaton import ClosureSpec
+from cepheid.pattern.model import Arrow
+from cepheid.plan.automaton import Automaton, ClosureSpec
 from cepheid.plan.plan import Plan
 from cepheid.plan.trend_uses import FIRST, LENGTH, Uses, marks_matter, repeated_names, uses_from
 from cepheid.trends.measures import Totals
@@ -43,6 +44,14 @@ class Futures:
             for s in states
         ]
         self.closing = [automaton.closures_of[s] for s in states]
+        self.taking = [frozenset(e.position for e in automaton.out[s]) for s in states]
+        self.looks_next = [_looks_next(automaton, s) for s in states]
+
+    def waits_on(self, ways: Sequence[Run], positions: frozenset[int]) -> bool:
+        """Does an event that fits only these positions leave the class as it is?"""
+        return all(
+            not self.looks_next[way.state] and positions.isdisjoint(self.taking[way.state]) for way in ways
+        )
 
     def kept(self, run: Run) -> Run:
         """The run without what nothing looks at any more."""
@@ -74,6 +83,15 @@ class Futures:
             tuple((c, t.index) for c, t in sorted(run.marks.items())) if self.marks[state] else (),
             tuple((name, tuple(map(id, run.binds[name]))) for name in sorted(run.binds)),
         )
+
+
+def _looks_next(automaton: Automaton, state: int) -> bool:
+    """Is whatever event comes the one that a way on needs to be its own?"""
+    absences = [a for e in automaton.out[state] for a in e.absences]
+    absences += [a for accept in automaton.accepting[state] for a in accept.absences]
+    return any(e.arrow is Arrow.NEXT for e in automaton.out[state]) or any(
+        automaton.absences[a].node.next for a in absences
+    )
 
 
 def _is_counted(closure: ClosureSpec) -> bool:

@@ -57,7 +57,11 @@ class TrendKeys:
     def __init__(self, work: Work, by_python: Callable[[Work], Any]) -> None:
         """`by_python`: a matcher for keys whose numbers do not fit into 64 bits."""
         self.work, self.layout, self.by_python = work, work.layout, by_python
-        self.streams = [_TrendStream(work, s.name) for s in work.program]
+        streams: dict[TrendShape, list[_TrendStream]] = {}
+        for planned in work.program:
+            stream = _TrendStream(work, planned.name)
+            streams.setdefault(stream.shape, []).append(stream)
+        self.shapes = list(streams.values())
         self.held: list[pa.Table] = []
         self.key: tuple[str, ...] | None = None
         self.batches: list[pa.RecordBatch] = []
@@ -96,16 +100,45 @@ class TrendKeys:
         """Whole keys."""
         offsets = np.concatenate([[0], key_starts(rows, self.layout), [rows.num_rows]])
         found: list[Found] = []
-        for stream in self.streams:
-            listed, left = stream.take(rows, offsets, self.batches)
-            found += self.work.found({stream.name: Findings(tuple(listed))}) if listed else []
-            for key in left:
-                own = rows.slice(offsets[key], offsets[key + 1] - offsets[key]).combine_chunks()
-                matcher = self.by_python(only(self.work, [stream.name]))
-                for batch in own.to_batches():
-                    found += matcher.feed(batch)
-                found += matcher.end()
+        for streams in self.shapes:
+            found += self._of_shape(streams, rows, offsets)
         return found
+
+    def _of_shape(self, streams: list[_TrendStream], rows: pa.Table, offsets: Numbers) -> list[Found]:
+        """Streams of one shape are aggregated together."""
+        bits = streams[0].passed(rows)
+        own = np.flatnonzero(bits)
+        table = rows.take(pa.array(own)) if len(own) < rows.num_rows else rows
+        fields = dict(zip(self.layout.fields, self.layout.field_names(), strict=True))
+
+        def read(name: str) -> pa.Array:
+            return one_array(table[fields[name]]) if name in fields else pa.nulls(len(own), pa.int64())
+
+        plans, shape = [stream.plan for stream in streams], streams[0].shape
+        begins = np.searchsorted(own, offsets)
+        try:
+            aggregated = aggregate(plans, shape, begins, times_of(table), bits[own], read)
+        except NotWhole:
+            return [
+                f
+                for stream in streams
+                for key in range(len(begins) - 1)
+                for f in self._python(stream, rows, offsets, key)
+            ]
+        found: list[Found] = []
+        for stream in streams:
+            listed = stream.give(table, aggregated, self.batches)
+            found += self.work.found({stream.name: Findings(tuple(listed))}) if listed else []
+            for key in aggregated.left.tolist():
+                found += self._python(stream, rows, offsets, key)
+        return found
+
+    def _python(self, stream: _TrendStream, rows: pa.Table, offsets: Numbers, key: int) -> list[Found]:
+        """A key by Python's numbers."""
+        matcher = self.by_python(only(self.work, [stream.name]))
+        own = rows.slice(offsets[key], offsets[key + 1] - offsets[key]).combine_chunks()
+        found: list[Found] = [f for batch in own.to_batches() for f in matcher.feed(batch)]
+        return found + list(matcher.end())
 
 
 class _TrendStream:
@@ -143,33 +176,18 @@ class _TrendStream:
         own_fields = len(self.layout.key_fields) == self.layout.keys and None not in self.layout.key_fields
         return exprs if plain and own_fields and self.having is None else None
 
-    def take(
-        self, rows: pa.Table, offsets: Numbers, batches: list[pa.RecordBatch]
-    ) -> tuple[list[Match], list[int]]:
-        """Rows as columns are added to the batches; the answer is those as objects, and the keys left to Python."""
-        bits = self._passed(rows)
-        own = np.flatnonzero(bits)
-        table = rows.take(pa.array(own)) if len(own) < rows.num_rows else rows
-        fields = dict(zip(self.layout.fields, self.layout.field_names(), strict=True))
-
-        def read(name: str) -> pa.Array:
-            return one_array(table[fields[name]]) if name in fields else pa.nulls(len(own), pa.int64())
-
-        try:
-            found = aggregate(
-                [self.plan], self.shape, np.searchsorted(own, offsets), times_of(table), bits[own], read
-            )
-        except NotWhole:
-            return [], list(range(len(offsets) - 1))
-        if self.plain is None or not self.columns:
-            return (self._objects(table, found) if self.columns else []), found.left.tolist()
+    def give(self, table: pa.Table, found: Aggregated, batches: list[pa.RecordBatch]) -> list[Match]:
+        """Rows as columns are added to the batches; the answer is those that have to be objects."""
+        if not self.columns or not len(found.events):
+            return []
+        if self.plain is None:
+            return self._objects(table, found)
         events = pa.array(found.events)
         columns = {name: self._column(expr, table, events, found) for name, expr in self.plain.items()}
-        if len(found.events):
-            batches += self.work.answer.matches(self.name, columns, len(found.events))
-        return [], found.left.tolist()
+        batches += self.work.answer.matches(self.name, columns, len(found.events))
+        return []
 
-    def _passed(self, rows: pa.Table) -> Numbers:
+    def passed(self, rows: pa.Table) -> Numbers:
         columns = [rows[name].to_numpy() for name in self.layout.bit_names()]
         passed = np.zeros(rows.num_rows, np.int64)
         for step, number in enumerate(self.bits):
