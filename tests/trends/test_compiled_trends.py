@@ -57,7 +57,9 @@ def events(seed: int, count: int, keys: int, floats: bool = False) -> list[dict[
 def test_compiled_and_python_agree(pattern: str) -> None:
     """Every window and every kind of rows; the totals of some keys do not fit into 64 bits."""
     seen = 0
-    for number, (window, rows) in enumerate((w, r) for w in WINDOWS for r in ROWS):
+    # Every other pair, so that two patterns have all of them.
+    pairs = [(w, r) for w in WINDOWS for r in ROWS]
+    for number, (window, rows) in list(enumerate(pairs))[len(pattern) % 2 :: 2]:
         assert TrendShape.of(compile(f"{pattern} .trend_aggregate({FUNCTIONS})").last.plan) is not None
         size = 80 if not window else 300 if pattern in PATTERNS else 150
         given = events(number, size, 1 + number % 4, floats=number % 3 == 0)
