@@ -6,6 +6,7 @@ from cepheid.pattern.duration import duration_text
 from cepheid.pattern.model import TrendRows
 from cepheid.pattern.text import expr_text
 from cepheid.plan.linear_trends import linear_trends, why_not_linear
+from cepheid.plan.linked_trends import is_indexed, linked_trends
 from cepheid.plan.plan import Plan
 from cepheid.plan.trend_uses import marks_matter, repeated_names, uses_from
 
@@ -40,6 +41,11 @@ def _cost(plan: Plan) -> list[str]:
         return [
             f"an event costs O(1), whatever the {window} of the window hold: "
             f"products of matrices of {linear.states} states"
+        ]
+    linked = linked_trends(plan)
+    if linked is not None and is_indexed(linked):
+        return [
+            "an event costs O(√n): its predecessors are found by an index of the values it is compared with"
         ]
     return [
         f"an event costs O(open classes of partial trends): {why_not_linear(plan)}",

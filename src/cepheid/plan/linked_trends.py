@@ -50,6 +50,13 @@ class LinkedTrends:
     keeps_named: tuple[bool, ...]  # or, sooner or later, at that of the named step?
 
 
+def is_indexed(linked: LinkedTrends) -> bool:
+    """One test a way, against the event before, and no window: an index finds the trends that an event can follow."""
+    tests = [test for way in linked.ways for test in way.tests]
+    one_each = all(len(way.tests) < 2 for way in linked.ways)
+    return linked.within is None and one_each and all(test.of == LAST for test in tests)
+
+
 class _Other(Exception):
     """A test of another form."""
 

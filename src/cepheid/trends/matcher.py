@@ -10,8 +10,10 @@ from cepheid.matching.partition import Partition
 from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.tests import PlanTests
 from cepheid.plan.linear_trends import linear_trends
+from cepheid.plan.linked_trends import is_indexed, linked_trends
 from cepheid.plan.plan import Plan
 from cepheid.trends.by_class import ByClass
+from cepheid.trends.by_neighbour import ByNeighbour
 from cepheid.trends.by_state import ByState
 from cepheid.trends.classes import Futures
 from cepheid.trends.measures import Measures
@@ -24,6 +26,7 @@ class TrendMatcher(ReferenceMatcher):
         super().__init__(plan, listener, **options)
         assert plan.trends is not None
         self.trends, self.futures, self.linear = plan.trends, Futures(plan), linear_trends(plan)
+        self.linked = linked_trends(plan)
         self.measures = Measures(plan.trends.columns, plan.automaton.positions)
         if self.late_memory:
             raise InputMistake(
@@ -36,6 +39,8 @@ class TrendMatcher(ReferenceMatcher):
         own = (self.plan, self.tests, values, self.listener)
         if self.linear is not None:
             return ByState(*own, trends=self.trends, measures=self.measures, linear=self.linear)
+        if self.linked is not None and is_indexed(self.linked):
+            return ByNeighbour(*own, trends=self.trends, measures=self.measures, linked=self.linked)
         return ByClass(*own, trends=self.trends, measures=self.measures, futures=self.futures)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ _PLAIN = (pa.types.is_integer, pa.types.is_floating, pa.types.is_timestamp)  # n
 EVIDENCE, WHOLE_EVIDENCE = "evidence", "whole_evidence"
 # Where a sum or a quotient of decimals has no scale of its own.
 _ANY_DECIMAL = pa.decimal128(38, 18)
+_DIGITS = Context(prec=100_000)  # what has too many of them for its column is refused by Arrow
 _WHOLE_NUMBER = pa.decimal128(38, 0)  # of trends there are soon more than 64 bits can count
 
 
@@ -266,9 +267,7 @@ def _rounded(value: Any, target: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_decimal(target):
-        if isinstance(value, int):
-            return Decimal(value)
-        return Decimal(value).quantize(Decimal(1).scaleb(-target.scale))
+        return Decimal(value).quantize(Decimal(1).scaleb(-target.scale), context=_DIGITS)
     if pa.types.is_list(target):
         return [_rounded(item, target.value_type) for item in value]
     if pa.types.is_struct(target):
