@@ -58,7 +58,7 @@ def plan_pattern(
         else needed_fields(rewritten, outputs, having),  # a timeout shows whole events
         output_exprs=tuple(o.expr for o in outputs or ()),
         counting=counts_matches(outputs) and pattern.trends is None,
-        trends=trend_plan(pattern, having, outputs, automaton),
+        trends=trend_plan(pattern, having, outputs),
     )
     if plan.trends is not None:
         check_trends(plan, alias_types(pattern, schema), key_types(pattern, schema))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cepheid.errors import PatternMistake, Place, nearest
+from cepheid.errors import PatternMistake, nearest
 from cepheid.pattern.expr import (
     Aggregate,
     Call,
@@ -40,8 +40,7 @@ from cepheid.pattern.model import (
 )
 from cepheid.pattern.text import column_name, expr_text
 from cepheid.pattern.trends import COUNT_EVENTS, COUNT_TRENDS
-from cepheid.pattern.types import FLOAT, INT, NUMBERS, UNKNOWN, Type
-from cepheid.plan.automaton import Automaton
+from cepheid.pattern.types import FLOAT, INT, NULL, NUMBERS, UNKNOWN, Type
 from cepheid.plan.check_types import AliasType, Scope, check_condition, infer
 from cepheid.plan.plan import Plan, TrendPlan
 from cepheid.plan.trend_uses import WHOLE, repeated_names, uses_of
@@ -126,7 +125,7 @@ def _always_bound(node: Node) -> frozenset[str | None]:
 
 
 def trend_plan(
-    pattern: Pattern, having: tuple[Expr, ...], outputs: tuple[Output, ...] | None, automaton: Automaton
+    pattern: Pattern, having: tuple[Expr, ...], outputs: tuple[Output, ...] | None
 ) -> TrendPlan | None:
     """What is to be aggregated; None if nothing is."""
     if pattern.trends is None:
@@ -220,7 +219,7 @@ def column_type(column: TrendColumn, aliases: dict[str, AliasType]) -> Type:
     kind = infer(Field(column.alias, column.path, place=column.place), Scope(None, None, aliases, {}))
     if column.function in ("min_trends", "max_trends"):
         return kind
-    if kind not in (*NUMBERS, UNKNOWN):
+    if kind not in (*NUMBERS, NULL, UNKNOWN):
         raise PatternMistake(
             f"`{column.function}` adds numbers, and `{column.alias}.{'.'.join(column.path)}` is {kind}",
             code="type_clash",
@@ -231,12 +230,11 @@ def column_type(column: TrendColumn, aliases: dict[str, AliasType]) -> Type:
 
 
 def _unknown(column: TrendColumn, names: list[str]) -> PatternMistake:
-    place: Place | None = column.place
     known = "the names here are " + ", ".join(names) if names else "no step has a name yet: write `A as a`"
     return PatternMistake(
         f"no step is called `{column.alias}`",
         code="unknown_alias",
-        place=place,
+        place=column.place,
         hint=nearest(column.alias or "", names) or known,
     )
 

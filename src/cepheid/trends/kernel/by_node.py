@@ -17,7 +17,7 @@ from cepheid.trends.kernel.by_state import (
     shown_is_bad,
     take_into,
 )
-from cepheid.trends.kernel.jit import compiled, free
+from cepheid.trends.kernel.jit import compiled, entrance
 
 STATE, LAST, NAMED, START = 0, 1, 2, 3  # columns of a node
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
@@ -75,7 +75,7 @@ def larger(array, count):
     return new
 
 
-@free
+@entrance
 def aggregate_linked(
     offsets,
     times_,

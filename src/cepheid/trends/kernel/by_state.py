@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheid.trends.kernel.jit import compiled, free, small
+from cepheid.trends.kernel.jit import compiled, entrance
 
 BAD = -(2**63)
 NONE = 2**63 - 1  # least rank of no values
@@ -17,7 +17,7 @@ ADDED, LEAST = 0, 1  # kinds of measures
 CHANGE, EACH, MOMENT, FINAL = 0, 1, 2, 3  # when there are rows
 
 
-@small
+@compiled
 def plus(a, b):
     if a == BAD or b == BAD:
         return BAD
@@ -26,7 +26,7 @@ def plus(a, b):
     return a + b
 
 
-@small
+@compiled
 def times(a, b):
     if a == 0 or b == 0:
         return 0
@@ -140,7 +140,7 @@ def row_of_window(found, first, product, kinds):
                     join_into(found[state], first[middle], product[middle, state], kinds)
 
 
-@free
+@entrance
 def aggregate_keys(offsets, times_, bits, weights, masks, kinds, ways, states, within, when, left):
     """All keys. The answer: for each row of it the event and its totals; `left` marks the keys that did not fit."""
     count, width = len(times_), len(kinds) + 1

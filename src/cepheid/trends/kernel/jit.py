@@ -1,4 +1,4 @@
-"""How functions here are compiled: kept on disk where there is a folder for it."""
+"""How functions here are compiled: an entrance is kept on disk, with all that it calls; the others are for it alone."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ from typing import Any
 
 from numba import njit
 
+compiled: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
-def compiled(function: Callable[..., Any], **options: Any) -> Any:
+
+def entrance(function: Callable[..., Any]) -> Any:
+    """Called from Python. Other threads go on meanwhile."""
     try:
-        return njit(cache=True, **options)(function)
+        return njit(cache=True, nogil=True)(function)
     except RuntimeError:  # there is no folder to keep it in
-        return njit(**options)(function)
-
-
-def free(function: Callable[..., Any]) -> Any:
-    """An entrance: other threads go on meanwhile."""
-    return compiled(function, nogil=True)
-
-
-def small(function: Callable[..., Any]) -> Any:
-    return compiled(function, inline="always")
+        return njit(nogil=True)(function)
