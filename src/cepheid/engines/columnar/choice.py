@@ -14,10 +14,10 @@ from cepheid.engines.columnar.scan import Scan
 from cepheid.engines.local.events import Columns
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.matching.compiled.ready import is_ready
-from cepheid.pattern.expr import Call, walk
 from cepheid.pattern.types import Type
 from cepheid.plan.linear_trends import why_not_linear
 from cepheid.plan.linked_trends import linked_trends
+from cepheid.trends.row_columns import shows_ids
 
 if TYPE_CHECKING:
     from cepheid.engines.columnar.groups import StreamPlan
@@ -136,8 +136,7 @@ def _why_not_trends(planned: PlannedStream) -> str | None:
     reason = why_not_linear(planned.plan)
     if reason is not None and linked_trends(planned.plan) is None:
         return f"its trends are aggregated class by class: {reason}"
-    outputs = [o.expr for o in planned.stream.outputs or ()]
-    if any(isinstance(n, Call) and n.name == "match_id" for expr in outputs for n in walk(expr)):
+    if shows_ids(planned.stream.outputs):
         return "its rows have ids"
     return None
 

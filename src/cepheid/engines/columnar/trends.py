@@ -26,13 +26,12 @@ from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.evaluate import compile_test
 from cepheid.matching.found import Match
 from cepheid.matching.moment import Moment
-from cepheid.pattern.expr import Call, Expr, Field, Key
+from cepheid.pattern.expr import Expr, Field, Key
 from cepheid.pattern.model import TrendRows
 from cepheid.pattern.types import Type
 from cepheid.trends.aggregates import Aggregated, TrendShape, aggregate
 from cepheid.trends.columns import NotWhole
-
-_END = Call("match_end", ())
+from cepheid.trends.row_columns import plain_columns
 
 
 class TrendResults(StreamResults):
@@ -55,17 +54,11 @@ class TrendResults(StreamResults):
         self.plain = self._plain()
 
     def _plain(self) -> dict[str, Expr] | None:
-        """The columns of the answer where each is an aggregate, a partition column or the time; None: they are more."""
-        stream, plan = self.stream.planned.stream, self.stream.plan
-        names = (*plan.key_names, *self.trends.names)
-        if stream.outputs is None:
-            exprs: dict[str, Expr] = {"time": _END, **{name: Key(name) for name in names}}
-        else:
-            exprs = {o.name: o.expr for o in stream.outputs}
-        plain = all(isinstance(e, Key) or e == _END for e in exprs.values())
-        keys = all(isinstance(k, Field) and len(k.path) == 1 for k in plan.key)
-        typed = all(self.outputs[name] in SCALARS for name in exprs)
-        return exprs if plain and keys and typed and self.having is None else None
+        """The columns of the answer where they can be read off; None: they cannot."""
+        exprs = plain_columns(self.stream.plan, self.stream.planned.stream.outputs)
+        keys = all(isinstance(k, Field) and len(k.path) == 1 for k in self.stream.plan.key)
+        typed = all(self.outputs[name] in SCALARS for name in exprs or ())
+        return exprs if keys and typed else None
 
     def take(self, rows: Sorted, own: Numbers, found: Aggregated, end: int) -> None:
         """`own`: the rows that were aggregated."""

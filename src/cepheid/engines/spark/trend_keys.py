@@ -18,12 +18,12 @@ from cepheid.engines.spark.work import Work
 from cepheid.matching.evaluate import compile_test, compile_value
 from cepheid.matching.found import Findings, Match
 from cepheid.matching.moment import Moment
-from cepheid.pattern.expr import Call, Expr, Key, walk
+from cepheid.pattern.expr import Expr, Key
 from cepheid.trends.aggregates import Aggregated, TrendShape, aggregate
 from cepheid.trends.columns import NotWhole, Numbers
+from cepheid.trends.row_columns import Outputs, plain_columns, shows_ids
 
 _ROWS = 1 << 16  # that are aggregated at a time, if they are whole keys
-_END = Call("match_end", ())
 
 
 def streams_for_trends(work: Work) -> list[str]:
@@ -43,8 +43,7 @@ def _why_not(work: Work, name: str) -> str | None:
     numbers = {test: i for i, test in enumerate(work.answered.tests)}
     if any(work.answered.left[numbers[test]] for test in shape.tests):
         return "a condition on a single event is left to Python"
-    outputs = [o.expr for o in planned.stream.outputs or ()]
-    if any(isinstance(n, Call) and n.name == "match_id" for expr in outputs for n in walk(expr)):
+    if shows_ids(planned.stream.outputs):
         return "its rows have ids"
     if work.answer.evidence_kind(name) is not None:
         return "the events behind its rows are asked for"
@@ -165,16 +164,11 @@ class _TrendStream:
         payload = work.answer.payload("match", name)
         self.columns = {} if payload is None else dict(payload.columns)
 
-    def _plain(self, outputs: Any) -> dict[str, Expr] | None:
-        """The columns of the answer where each is an aggregate, a partition column or the time; None: they are more."""
-        names = (*self.plan.key_names, *self.trends.names)
-        if outputs is None:
-            exprs: dict[str, Expr] = {"time": _END, **{name: Key(name) for name in names}}
-        else:
-            exprs = {o.name: o.expr for o in outputs}
-        plain = all(isinstance(e, Key) or e == _END for e in exprs.values())
+    def _plain(self, outputs: Outputs) -> dict[str, Expr] | None:
+        """The columns of the answer where they can be read off; None: they cannot."""
+        exprs = plain_columns(self.plan, outputs)
         own_fields = len(self.layout.key_fields) == self.layout.keys and None not in self.layout.key_fields
-        return exprs if plain and own_fields and self.having is None else None
+        return exprs if own_fields else None
 
     def give(self, table: pa.Table, found: Aggregated, batches: list[pa.RecordBatch]) -> list[Match]:
         """Rows as columns are added to the batches; the answer is those that have to be objects."""
