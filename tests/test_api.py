@@ -164,7 +164,6 @@ def test_counting_refuses_what_it_cannot_count() -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "T as t -> all T[v > t.v] as up .within(1m) .trend_aggregate(n: count_trends()) .emit(v: t.v, n: n)",
         "A as a -> B as b .forecast(confidence: 0.6) .where(forecast_probability > 0.7) .emit(when: forecast_time)",
     ],
 )

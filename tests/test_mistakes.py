@@ -1972,13 +1972,53 @@ query, line 1, column 15: `.limit` does not take this
 """,
     ),
     Mistake(
-        "not_yet",
-        "A -> all B as b .trend_aggregate(n: count_trends())",
+        "no_trends",
+        "A -> B .stnm() .trend_aggregate(n: count_trends())",
         """
-query, line 1, column 17: `.trend_aggregate` is part of the language, but this version cannot run it yet
-  1 | A -> all B as b .trend_aggregate(n: count_trends())
-    |                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  hint: it comes with a later version; without it the stream runs today
+query, line 1, column 16: trends cannot be aggregated here: under stnm a match uses its events up
+  1 | A -> B .stnm() .trend_aggregate(n: count_trends())
+    |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: a trend is one match under subsets, with .stam() or .strict(): leave the other operator out
+""",
+    ),
+    Mistake(
+        "not_decidable",
+        "A -> B+ as b -> C .where(sum(b.v) > 3) .trend_aggregate(n: count_trends())",
+        """
+query, line 1, column 26: `sum(b.v) > 3` needs all events of `b` at once: trends cannot be aggregated without listing
+  1 | A -> B+ as b -> C .where(sum(b.v) > 3) .trend_aggregate(n: count_trends())
+    |                          ^^^^^^^^^^^^
+  hint: use the event before (b.f), first(b), last(b) or count(b), or list the matches by .subsets()
+""",
+    ),
+    Mistake(
+        "unknown_alias",
+        "A as a -> all B as b .trend_aggregate(n: sum_trends(c.v))",
+        """
+query, line 1, column 42: no step is called `c`
+  1 | A as a -> all B as b .trend_aggregate(n: sum_trends(c.v))
+    |                                          ^^^^^^^^^^^^^^^
+  hint: the names here are a, b
+""",
+    ),
+    Mistake(
+        "wrong_arguments",
+        "A as a -> all B as b .trend_aggregate(n: sum_trends(b))",
+        """
+query, line 1, column 42: `sum_trends` got other arguments than it takes
+  1 | A as a -> all B as b .trend_aggregate(n: sum_trends(b))
+    |                                          ^^^^^^^^^^^^^
+  hint: write sum_trends(b.price)
+""",
+    ),
+    Mistake(
+        "bad_argument",
+        "A as a -> all B as b .trend_aggregate(n: count_trends(), rows: finale)",
+        """
+query, line 1, column 64: there is no such way to give rows
+  1 | A as a -> all B as b .trend_aggregate(n: count_trends(), rows: finale)
+    |                                                                ^^^^^^
+  hint: did you mean `final`?
 """,
     ),
     Mistake(

@@ -465,13 +465,13 @@ def rules_(
     """
     from cepheid.cli.rules import run_on_files, show_network
 
-    program = None if patterns is None else _read(patterns)
+    program = None if patterns is None else read_text(patterns)
     if network is not None:
-        show_network(_read(file), file, program, network)
+        show_network(read_text(file), file, program, network)
         return
     if not options["facts"] and not options["events"]:
         raise click.UsageError("There is nothing to run on: give --facts or --events.")
-    run_on_files(_read(file), file, patterns=program, type=type_, id=id_, **options)
+    run_on_files(read_text(file), file, patterns=program, type=type_, id=id_, **options)
 
 
 @main.command()

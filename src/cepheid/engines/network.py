@@ -10,18 +10,18 @@ from cepheid.engines.rows import RowMaker
 from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
-from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.shelf import Shelf
 from cepheid.matching.snapshot import Kept, pack_sections, unpack_sections
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
+from cepheid.trends.matcher import matcher_of
 
 MakeMatcher = Callable[[PlannedStream, Listener | None, int], Matcher]
 Entry = tuple[str, str]  # a stream and the text of a key: what has state of its own
 
 
 def reference(planned: PlannedStream, listener: Listener | None, late_memory: int) -> Matcher:
-    return ReferenceMatcher(planned.plan, listener, late_memory=late_memory)
+    return matcher_of(planned.plan, listener, late_memory=late_memory)
 
 
 class Network:

@@ -15,6 +15,7 @@ from cepheid.pattern.text import program_text
 from cepheid.pattern.types import NO_SCHEMA, STRING, TIMESTAMP, Schema, Type, struct_of
 from cepheid.plan.plan import Plan
 from cepheid.plan.planner import plan_pattern
+from cepheid.plan.trend_plan import with_key_columns
 from cepheid.plan.validate import output_types
 from cepheid.sql_lang.from_pattern import is_from_pattern, parse_from_pattern
 
@@ -97,6 +98,7 @@ def compile(
     planned: list[PlannedStream] = []
     for stream in _upstream_first(declarations.streams):
         _refuse_later(stream)
+        stream = with_key_columns(stream)
         plan = plan_pattern(stream.pattern, known, stream.name, stream.outputs)
         columns = output_types(stream, plan, known)
         own = {s.name for s in declarations.streams}

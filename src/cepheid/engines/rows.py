@@ -34,7 +34,8 @@ class RowMaker:
 
     def __init__(self, planned: PlannedStream) -> None:
         self.planned = planned
-        keys = planned.plan.key_names
+        trends = planned.plan.trends
+        keys = planned.plan.key_names + (() if trends is None else trends.names)
         self.values = [(o, compile_value(o.expr, keys=keys)) for o in planned.stream.outputs or ()]
 
     def row(self, match: Match) -> dict[str, Any]:
@@ -62,6 +63,10 @@ class RowMaker:
 
 
 def _default(planned: PlannedStream, match: Match) -> dict[str, Any]:
+    trends = planned.plan.trends
+    if trends is not None:
+        names = (*planned.plan.key_names, *trends.names)
+        return {"time": from_microseconds(match.end), **dict(zip(names, match.key, strict=True))}
     return {
         "match_id": match.id,
         "start": from_microseconds(match.start),

@@ -33,6 +33,8 @@ def session_matchers(program: Program, engine: str, listens: bool) -> tuple[Make
 def _why_not(planned: PlannedStream, program: Program, engine: str, listens: bool) -> str | None:
     if engine == "reference":
         return "it was asked for"
+    if planned.plan.trends is not None:
+        return "it aggregates trends"
     if listens:
         return "somebody listens to what happens to each run"
     if engine == "auto" and not is_ready():

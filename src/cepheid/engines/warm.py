@@ -19,9 +19,14 @@ from cepheid.matching.rows.found import OpenEnds, Skipping
 from cepheid.matching.rows.program import compile_rows
 from cepheid.pattern.row_pattern import Variable
 from cepheid.pattern.types import struct_of
+from cepheid.trends.aggregates import TrendShape, aggregate
 
 # One pattern of each kind: each kind is compiled by itself.
 _KINDS = ("A -> B", "A -> all B", "A -> all B .timeouts()", "A -> all B .stnm()", "every (A -> B)")
+_TRENDS = (
+    "A -> B .trend_aggregate(n: count_trends())",
+    "A as a -> B[v > a.v] .trend_aggregate(n: count_trends())",
+)
 
 
 def warm() -> None:
@@ -37,6 +42,11 @@ def warm() -> None:
     match_lanes(0, none.astype(np.uint64), none, none, none, none)
     for ends in (None, OpenEnds.fresh(offsets)):
         match_bits(compile_rows(Variable("A")), none, offsets, Skipping(), None, None, ends)
+    for query in _TRENDS:
+        trends = compile(query).last.plan
+        shape = TrendShape.of(trends)
+        assert shape is not None
+        aggregate([trends], shape, offsets, none, none, lambda name: pa.array(none))
 
 
 if __name__ == "__main__":

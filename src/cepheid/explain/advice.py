@@ -8,6 +8,7 @@ from cepheid.explain.words import Names
 from cepheid.pattern.expr import Expr, Opaque, walk
 from cepheid.pattern.model import Arrow, Emission, Loop, Selection
 from cepheid.plan.automaton import START
+from cepheid.plan.linear_trends import linear_trends
 from cepheid.plan.plan import Plan
 
 _MANY = 10  # a closure that may take more than this many is worth a word
@@ -30,7 +31,7 @@ def waits_for_ever(plan: Plan) -> bool:
 
 
 def _unbounded_state(plan: Plan, names: Names) -> Iterator[str]:
-    if not waits_for_ever(plan):
+    if not waits_for_ever(plan) or linear_trends(plan) is not None:
         return
     grows = [c for c in plan.automaton.closures if c.max is None]
     if grows and (plan.pattern.selection is Selection.STAM or plan.emission is Emission.SUBSETS):
@@ -45,7 +46,7 @@ def _unbounded_state(plan: Plan, names: Names) -> Iterator[str]:
 
 
 def _explosion(plan: Plan, names: Names) -> Iterator[str]:
-    for spec in plan.automaton.closures:
+    for spec in plan.automaton.closures if plan.trends is None else ():
         if spec.loop is Loop.ANY and (spec.max is None or spec.max > _MANY):
             name = names.closures[spec.index]
             yield (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from cepheid.explain.advice import waits_for_ever, warnings
+from cepheid.explain.trends_text import trends_lines
 from cepheid.explain.words import Names, shown, shown_pattern, test_text
 from cepheid.pattern.duration import duration_text
 from cepheid.pattern.expr import Binary, Expr, Field, conjuncts
@@ -60,6 +61,7 @@ def explain_text(plan: Plan, written: Pattern | None = None) -> str:
         ("partition", _partition(plan, names)),
         ("window", _window(plan)),
         ("matching", _matching(plan, written)),
+        ("trends", trends_lines(plan)),
         ("steps", _steps(plan, names)),
         ("absences and guards", _refusals(plan, names)),
         ("conditions on the whole pattern", _conditions(names)),
@@ -184,6 +186,8 @@ def _emission(plan: Plan, written: Pattern | None) -> str:
     mark = ""
     if said is None and plan.emission is Emission.EACH:
         mark = " (default)"
+    elif said is None and plan.trends is not None:
+        mark = " (implied by .trend_aggregate)"
     elif said is None:
         mark = (
             " (implied by every)"

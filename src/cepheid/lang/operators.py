@@ -14,6 +14,7 @@ from cepheid.pattern.duration import duration, duration_text
 from cepheid.pattern.expr import Binary, Call, Expr, Field, Literal, conjunction, conjuncts
 from cepheid.pattern.model import Emission, Later, OnLimit, Output, Pattern, Selection, Skip, SkipTo, Stream
 from cepheid.pattern.text import expr_text
+from cepheid.pattern.trends import read_trends
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,13 @@ def _output(operator: Operator, argument: Argument) -> Output:
     raise operator.mistake("this column has no name", hint, argument.place)
 
 
+def _trend_aggregate(pattern: Pattern, operator: Operator) -> Pattern:
+    if pattern.trends is not None:
+        raise operator.mistake("the stream has two `.trend_aggregate`", "put all aggregates into one")
+    arguments = [(a.name, a.expr) for a in operator.arguments if a.expr is not None]
+    return replace(pattern, trends=read_trends(arguments, operator.place))
+
+
 def _later(stream: Stream, operator: Operator) -> Stream:
     arguments = tuple((a.name, a.expr) for a in operator.arguments if a.expr is not None)
     return replace(stream, later=(*stream.later, Later(operator.name, arguments, operator.place)))
@@ -252,7 +260,7 @@ _OPERATORS: dict[str, Callable[[Stream, Operator], Stream]] = {
     "timeouts": _on_pattern(_timeouts),
     "limit": _on_pattern(_limit),
     "emit": _emit,
-    "trend_aggregate": _later,
+    "trend_aggregate": _on_pattern(_trend_aggregate),
     "forecast": _later,
     "increasing": _misplaced_monotonic,
     "decreasing": _misplaced_monotonic,

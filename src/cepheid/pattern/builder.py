@@ -47,7 +47,7 @@ from cepheid.pattern.conditions import (
     sum_,
 )
 from cepheid.pattern.duration import duration
-from cepheid.pattern.expr import Expr, Field, conjunction, conjuncts
+from cepheid.pattern.expr import Call, Expr, Field, conjunction, conjuncts
 from cepheid.pattern.model import (
     Absence,
     And,
@@ -73,6 +73,7 @@ from cepheid.pattern.model import (
 )
 from cepheid.pattern.resolve import resolve_pattern, resolve_stream
 from cepheid.pattern.text import pattern_text
+from cepheid.pattern.trends import ROWS, read_trends
 
 Duration = str | timedelta
 P = TypeVar("P", bound="Part")
@@ -286,6 +287,16 @@ class Part:
         """A row for each run that its window ended."""
         return _clause(self, timeouts=True)
 
+    def trend_aggregate(self, /, *, rows: str | Value = "change", **columns: Value) -> Part:
+        """Aggregates over all matches under `subsets`, without listing them. `field("n")` is column `n` in `.emit`.
+
+        >>> a, b = event("A").as_("a"), event("B").as_("b").one_or_more()
+        >>> print((a >> b).trend_aggregate(n=count_trends(), total=sum_trends(b.v), rows="final"))
+        A as a -> B+ as b .trend_aggregate(n: count_trends(), total: sum_trends(b.v), rows: final)
+        """
+        given: list[tuple[str | None, Expr]] = [(check_name(n), expression(v)) for n, v in columns.items()]
+        return _clause(self, trends=read_trends([*given, (ROWS, expression(rows))]))
+
     def named(self, name: str) -> Part:
         """The name of the pattern, and of the stream made of it."""
         return _clause(self, name=check_name(name))
@@ -412,6 +423,39 @@ def every(part: Part, *, keep: str = "latest") -> Part:
 def whole(part: Part) -> Part:
     """The part as a pattern: for `whole(a).where(...)`, a condition on the match rather than on the step."""
     return _clause(_part(part))
+
+
+# Aggregates over trends.
+
+
+def count_trends() -> Value:
+    """How many trends (matches under `subsets`) there are."""
+    return func.count_trends()
+
+
+def count_events(step: Aliased | str) -> Value:
+    """How many events of a step all trends hold together."""
+    return Value(Call("count_events", (Field(None, (alias_of(step),)),)))
+
+
+def sum_trends(value: Value) -> Value:
+    """The sum of a field over the events of a step in all trends."""
+    return func.sum_trends(value)
+
+
+def avg_trends(value: Value) -> Value:
+    """The mean of a field over the events of a step in all trends."""
+    return func.avg_trends(value)
+
+
+def min_trends(value: Value) -> Value:
+    """The least value of a field that any trend holds."""
+    return func.min_trends(value)
+
+
+def max_trends(value: Value) -> Value:
+    """The largest value of a field that any trend holds."""
+    return func.max_trends(value)
 
 
 # The door for every function that takes a pattern.
@@ -749,6 +793,13 @@ __all__ = [
     "collect",
     "if_",
     "case",
+    # aggregates over trends
+    "count_trends",
+    "count_events",
+    "sum_trends",
+    "avg_trends",
+    "min_trends",
+    "max_trends",
     # types, and the door for functions that take patterns
     "Part",
     "EventPart",

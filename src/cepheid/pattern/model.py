@@ -173,6 +173,35 @@ class Limits:
     on_limit: OnLimit = OnLimit.ERROR
 
 
+class TrendRows(Enum):
+    """When a trend aggregate gives a row."""
+
+    CHANGE = "change"  # the running aggregate, whenever trends are complete
+    EACH = "each"  # the running aggregate, with every event the pattern reads
+    MOMENT = "moment"  # of the trends complete at one moment alone
+    FINAL = "final"  # one row a partition, at the end
+
+
+@dataclass(frozen=True)
+class TrendColumn:
+    """`n: count_trends()`, `total: sum_trends(b.price)`."""
+
+    name: str
+    function: str
+    alias: str | None = None
+    path: tuple[str, ...] = ()
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Trends:
+    """`.trend_aggregate(...)`: matches under `subsets` are aggregated, not listed."""
+
+    columns: tuple[TrendColumn, ...]
+    rows: TrendRows = TrendRows.CHANGE
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
 class Every(Enum):
     """Restart semantics: one run per partition."""
 
@@ -196,6 +225,7 @@ class Pattern:
     skip: Skip = Skip()
     limits: Limits = Limits()
     timeouts: bool = False
+    trends: Trends | None = None
     name: str | None = field(default=None, compare=False)
     place: Place | None = field(default=None, compare=False, repr=False)
 

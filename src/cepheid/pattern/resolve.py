@@ -37,12 +37,10 @@ def resolve_stream(stream: Stream) -> Stream:
 
 def _produced(stream: Stream) -> tuple[str, ...]:
     """Names that `.trend_aggregate(n: ...)` and `.forecast(...)` bring with them."""
-    names = [
-        name for later in stream.later for name, _ in later.arguments if later.operator == "trend_aggregate"
-    ]
+    names = [] if stream.pattern.trends is None else [c.name for c in stream.pattern.trends.columns]
     if any(later.operator == "forecast" for later in stream.later):
         names += ["forecast_probability", "forecast_time", "forecast_state", "forecast_context_depth"]
-    return tuple(name for name in names if name is not None)
+    return tuple(names)
 
 
 def _column(expr: Expr, names: set[str], keys: tuple[str, ...], absent: set[str]) -> Expr:
@@ -55,7 +53,8 @@ def _column(expr: Expr, names: set[str], keys: tuple[str, ...], absent: set[str]
 def resolve_pattern(pattern: Pattern, produced: tuple[str, ...] = ()) -> Pattern:
     """The pattern with every path resolved; `produced` are names that later operators bring."""
     names = set(list_aliases(pattern.root))
-    keys = (*(column_name(e) for e in pattern.partition_by), *produced)
+    trends = () if pattern.trends is None else tuple(c.name for c in pattern.trends.columns)
+    keys = (*(column_name(e) for e in pattern.partition_by), *produced, *trends)
     absent = _absent_names(pattern)
     scope = names | absent
     return replace(

@@ -44,6 +44,8 @@ from cepheid.pattern.model import (
     Skip,
     Step,
     Stream,
+    TrendRows,
+    Trends,
 )
 from cepheid.pattern.rule_model import Span, TimeTest
 from cepheid.pattern.types import Type
@@ -341,6 +343,8 @@ def _operators(pattern: Pattern) -> list[str]:
         found.append(f"limit({_limits(pattern.limits)})")
     if pattern.timeouts:
         found.append("timeouts()")
+    if pattern.trends is not None:
+        found.append(f"trend_aggregate({_trends(pattern.trends)})")
     return found
 
 
@@ -355,6 +359,16 @@ def _limits(limits: Limits) -> str:
             parts.append(f"{name}: {getattr(limits, name)}")
     if limits.on_limit is not OnLimit.ERROR:
         parts.append(f"on_limit: {limits.on_limit.value}")
+    return ", ".join(parts)
+
+
+def _trends(trends: Trends) -> str:
+    parts = []
+    for column in trends.columns:
+        argument = ".".join(name_text(n) for n in (column.alias, *column.path) if n is not None)
+        parts.append(f"{name_text(column.name)}: {column.function}({argument})")
+    if trends.rows is not TrendRows.CHANGE:
+        parts.append(f"rows: {trends.rows.value}")
     return ", ".join(parts)
 
 

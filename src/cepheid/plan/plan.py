@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cepheid.pattern.expr import Expr
-from cepheid.pattern.model import Arrow, Emission, Guard, Pattern
+from cepheid.pattern.model import Arrow, Emission, Guard, Pattern, TrendColumn, TrendRows
 from cepheid.plan.automaton import Automaton
 
 
@@ -16,6 +16,20 @@ class GuardSpec:
     guard: Guard
     alpha: tuple[Expr, ...]
     beta: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class TrendPlan:
+    """What `.trend_aggregate` asks for."""
+
+    columns: tuple[TrendColumn, ...]
+    rows: TrendRows
+    having: tuple[Expr, ...]  # conditions on the aggregate: rows that do not satisfy them are not given
+    groups: tuple[Expr, ...]  # what the answer sees of single trends: it tells rows apart
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.columns)
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,7 @@ class Plan:
     needed: frozenset[str] | None = None  # the fields runs remember; None: all
     output_exprs: tuple[Expr, ...] = ()
     counting: bool = False  # the answer only counts matches: count_matches()
+    trends: TrendPlan | None = None  # the answer aggregates matches: .trend_aggregate()
 
     @property
     def sees_all_events(self) -> bool:

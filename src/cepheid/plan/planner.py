@@ -16,7 +16,8 @@ from cepheid.plan.needed_fields import needed_fields
 from cepheid.plan.plan import GuardSpec, Plan
 from cepheid.plan.push_where import push_where
 from cepheid.plan.split_tests import split_tests
-from cepheid.plan.validate import validate
+from cepheid.plan.trend_plan import check_trends, split_having, trend_plan
+from cepheid.plan.validate import alias_types, key_types, validate
 
 REWRITES: tuple[Callable[[Pattern], Pattern], ...] = (desugar_monotonic, push_where)
 
@@ -28,12 +29,15 @@ def plan_pattern(
     outputs: tuple[Output, ...] | None = None,
 ) -> Plan:
     """A pattern that can be run, or the mistake in it."""
+    written = pattern
+    pattern, having = split_having(pattern)
     validate(pattern, schema)
     rewritten = pattern
     for rewrite in REWRITES:
         rewritten = rewrite(rewritten)
     emission = rewritten.emission or (Emission.EACH if rewritten.every is None else Emission.LONGEST)
-    inferred = infer_key(rewritten)
+    # Trends are aggregated over the partitions that the user named: the planner must not make smaller ones.
+    inferred = infer_key(rewritten) if rewritten.trends is None else ()
     named = name or pattern.name
     automaton = Builder(rewritten, emission).automaton()
     check_absences(rewritten, automaton)
@@ -48,13 +52,16 @@ def plan_pattern(
         inferred_key=bool(inferred),
         aliases=list_aliases(pattern.root),
         event_types=tuple(dict.fromkeys(_types(rewritten))),
-        identity=named if named is not None and named != "matches" else pattern_text(pattern),
+        identity=named if named is not None and named != "matches" else pattern_text(written),
         needed=None
         if pattern.timeouts
-        else needed_fields(rewritten, outputs),  # a timeout shows whole events
+        else needed_fields(rewritten, outputs, having),  # a timeout shows whole events
         output_exprs=tuple(o.expr for o in outputs or ()),
-        counting=counts_matches(outputs),
+        counting=counts_matches(outputs) and pattern.trends is None,
+        trends=trend_plan(pattern, having, outputs),
     )
+    if plan.trends is not None:
+        check_trends(plan, alias_types(pattern, schema), key_types(pattern, schema))
     if plan.counting:
         check_countable(plan)
     return plan

@@ -28,6 +28,7 @@ from cepheid.pattern.text import column_name
 from cepheid.pattern.types import BOOL, STRING, TIMESTAMP, UNKNOWN, Schema, Type, list_of
 from cepheid.plan.check_types import AliasType, Scope, check_condition, infer
 from cepheid.plan.plan import Plan
+from cepheid.plan.trend_plan import trend_types
 
 
 def validate(pattern: Pattern, schema: Schema) -> None:
@@ -324,7 +325,11 @@ def output_types(stream: Stream, plan: Plan, schema: Schema) -> tuple[tuple[str,
     """The columns of a stream's answer and their types."""
     aliases = alias_types(stream.pattern, schema)
     keys = key_types(stream.pattern, schema)
-    if stream.outputs is None:
+    if plan.trends is not None:
+        keys = {**keys, **trend_types(plan.trends, aliases)}
+    if stream.outputs is None and plan.trends is not None:
+        columns = {"time": TIMESTAMP, **keys}
+    elif stream.outputs is None:
         columns = {"match_id": STRING, "start": TIMESTAMP, "end": TIMESTAMP, **keys}
         columns.update({a: list_of(t.type) if t.repeated else t.type for a, t in aliases.items()})
     else:

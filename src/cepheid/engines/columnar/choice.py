@@ -15,6 +15,9 @@ from cepheid.engines.local.events import Columns
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.matching.compiled.ready import is_ready
 from cepheid.pattern.types import Type
+from cepheid.plan.linear_trends import why_not_linear
+from cepheid.plan.linked_trends import linked_trends
+from cepheid.trends.row_columns import shows_ids
 
 if TYPE_CHECKING:
     from cepheid.engines.columnar.groups import StreamPlan
@@ -100,12 +103,18 @@ def compiled(
     from cepheid.engines.columnar.per_event import PlanBits
     from cepheid.matching.compiled.compiled_plan import CompiledPlan
     from cepheid.matching.compiled.unsupported import Unsupported
+    from cepheid.trends.aggregates import TrendShape
 
     reason = can_be_compiled(planned, program)
     if reason is not None:
         return reason
     try:
         bits = PlanBits.of(planned.plan, type_column)
+        if planned.plan.trends is not None:
+            shape = TrendShape.of(planned.plan)
+            return (
+                "its trends are aggregated by Python" if shape is None else StreamPlan(planned, shape, bits)
+            )
         return StreamPlan(planned, CompiledPlan.of(planned.plan, event), bits)
     except Unsupported as reason:
         return str(reason)
@@ -113,10 +122,22 @@ def compiled(
 
 def can_be_compiled(planned: PlannedStream, program: Program) -> str | None:
     """Why it cannot, by its place among the streams: that can be said without events."""
+    if planned.plan.trends is not None and (reason := _why_not_trends(planned)) is not None:
+        return reason
     if planned.feeds_on:
         return "it feeds on another stream"
     if any(planned.name in other.feeds_on for other in program):
         return "another stream feeds on it"
+    return None
+
+
+def _why_not_trends(planned: PlannedStream) -> str | None:
+    """Compiled are aggregates by state and by node, and whose rows need no ids."""
+    reason = why_not_linear(planned.plan)
+    if reason is not None and linked_trends(planned.plan) is None:
+        return f"its trends are aggregated class by class: {reason}"
+    if shows_ids(planned.stream.outputs):
+        return "its rows have ids"
     return None
 
 

@@ -18,6 +18,7 @@ from cepheid.matching.compiled.compiled_plan import CompiledPlan
 from cepheid.pattern.expr import Aggregate, Element, Expr, Field, walk
 from cepheid.pattern.types import TIMESTAMP, Type, struct_of
 from cepheid.plan.plan import Plan
+from cepheid.trends.aggregates import TrendShape
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class StreamPlan:
     """A stream for the kernel."""
 
     planned: PlannedStream
-    compiled: CompiledPlan
+    compiled: CompiledPlan | TrendShape
     bits: PlanBits
 
     @property

@@ -16,14 +16,14 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engines.columnar.groups import Group, StreamPlan
+from cepheid.engines.columnar.groups import Group
 from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
 from cepheid.engines.columnar.key_codes import key_codes
 from cepheid.engines.columnar.known_words import KnownWords
 from cepheid.engines.columnar.ordering import by_code, total_order
 from cepheid.matching.compiled.columns import to_events
-from cepheid.matching.compiled.compiled_plan import Answers, Kernel, Keys
+from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel, Keys
 from cepheid.matching.compiled.kernel.emission import (
     EVENT_ROW,
     EVENT_WIDTH,
@@ -114,9 +114,11 @@ class StreamMatcher:
         self.places = places_of([numbers[test] for test in self.stream.bits.tests])
         self.needed = needed_by(self.stream.plan)
         self.pair_tests = neighbours_of(self.stream.plan).tests if self.needed.how == IN_A_ROW else ()
-        kinds = [self.stream.compiled.types.get(name, -1) for name in group.types]
+        assert isinstance(self.stream.compiled, CompiledPlan)
+        self.compiled = self.stream.compiled
+        kinds = [self.compiled.types.get(name, -1) for name in group.types]
         self.kinds = np.array([*kinds, -1], np.int64)  # the last: a type that no stream names
-        self.fields = _fields_read(self.stream)
+        self.fields = _fields_read(self.compiled)
 
     def begin(self, rows: Sorted, end: int, pool: Executor, threads: int) -> list[Future[list[Answers]]]:
         """Chunk by chunk what the kernel answers, with the numbers of rows in the table, and of keys."""
@@ -164,7 +166,7 @@ class StreamMatcher:
         taken = rows.rows[own.rows]
         table = fields.take(pa.array(taken)) if fields.num_columns else fields
         kinds = self.kinds[rows.types[own.rows]]
-        times, columns = rows.tested.times[own.rows], self.stream.compiled.columns
+        times, columns = rows.tested.times[own.rows], self.compiled.columns
         events = to_events(table, columns, times, own.bits, kinds, own.ranks)
         answers = self._kernel().match(events, Keys.without_state(own.offsets), end, ends=True)
         return _in_table(answers, taken, own.keys + before)
@@ -172,7 +174,7 @@ class StreamMatcher:
     def _kernel(self) -> Kernel:
         kernel: Kernel | None = getattr(self._own, "kernel", None)
         if kernel is None:
-            kernel = self._own.kernel = Kernel(self.stream.compiled)
+            kernel = self._own.kernel = Kernel(self.compiled)
         return kernel
 
 
@@ -194,8 +196,8 @@ def _finished(chunks: list[Future[list[Answers]]]) -> Answers:
     return _joined([answers for chunk in chunks for answers in chunk.result()])
 
 
-def _fields_read(stream: StreamPlan) -> list[str]:
-    found: list[Expr] = [c.expr for c in stream.compiled.columns.found.values()]
+def _fields_read(compiled: CompiledPlan) -> list[str]:
+    found: list[Expr] = [c.expr for c in compiled.columns.found.values()]
     names = (n.path[0] for e in found for n in walk(e) if isinstance(n, Field) and n.path)
     return list(dict.fromkeys(names))
 

@@ -46,7 +46,7 @@ class StreamAnswer:
 
 
 @dataclass
-class _Listed:
+class Listed:
     """Rows of one kind, and what they are sorted by."""
 
     rows: list[Row] = field(default_factory=list)
@@ -65,7 +65,7 @@ class StreamResults:
         self.stream, self.types, self.columns = stream, list(group.types), columns
         self.table = MatchTable.of(stream, dict(outputs), group.schema)
         self.maker = RowMaker(stream.planned)
-        self.listed = {kind: _Listed() for kind in ("match", "timeout", "pending")}
+        self.listed = {kind: Listed() for kind in ("match", "timeout", "pending")}
         self.tables: list[pa.Table] = []
         self.table_keys: list[list[Any]] = []
 

@@ -14,7 +14,9 @@ from cepheid.engines.columnar.matching import Sorted, StreamMatcher, match_all
 from cepheid.engines.columnar.reading import PieceRead, PieceReader, read_all
 from cepheid.engines.columnar.results import StreamAnswer, StreamResults
 from cepheid.engines.columnar.scan import Scan
+from cepheid.engines.columnar.trends import TrendResults, take_trends
 from cepheid.engines.local.events import Columns
+from cepheid.matching.compiled.compiled_plan import CompiledPlan
 from cepheid.pattern.expr import Opaque, walk
 from cepheid.pattern.types import Type
 
@@ -87,12 +89,17 @@ def _match(
     work: Work, group: Group, kept: KeptRows, pool: ThreadPoolExecutor, end: int
 ) -> dict[str, StreamAnswer]:
     order = len(work.columns.order)
-    matchers = [StreamMatcher(group, i) for i in range(len(group.streams))]
-    results = [StreamResults(s, work.outputs(s.name), group, work.columns) for s in group.streams]
+    listed = [i for i, s in enumerate(group.streams) if isinstance(s.compiled, CompiledPlan)]
+    matchers = [StreamMatcher(group, i) for i in listed]
+    results: list[StreamResults] = [
+        (StreamResults if i in listed else TrendResults)(s, work.outputs(s.name), group, work.columns)
+        for i, s in enumerate(group.streams)
+    ]
     for table in kept.parts():
         if table.num_rows:
             rows = Sorted.of(group, table, order, pool)
             found = match_all(matchers, rows, end, pool, work.threads)
-            for result, answers in zip(results, found, strict=True):
-                result.add(rows, answers, end)
+            for number, answers in zip(listed, found, strict=True):
+                results[number].add(rows, answers, end)
+            take_trends(group, results, rows, end)
     return {s.name: result.answer() for s, result in zip(group.streams, results, strict=True)}

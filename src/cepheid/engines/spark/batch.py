@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from cepheid.engines.spark.many_keys import ManyKeys
+    from cepheid.engines.spark.trend_keys import TrendKeys
 
 _ROWS_OUT = 1000
 _FEW = 10_000  # Spark fills a batch with so many rows if it has them
@@ -47,7 +48,7 @@ def in_order(rows: DataFrame, layout: Layout) -> DataFrame:
 
 def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        matchers: list[KeyByKey | ManyKeys] = []
+        matchers: list[KeyByKey | ManyKeys | TrendKeys] = []
         waiting: list[Found] = []
         for batch in batches:
             matchers = matchers or _matchers(work, batch)
@@ -67,7 +68,7 @@ def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
     return run
 
 
-def _matchers(work: Work, first: pa.RecordBatch) -> list[KeyByKey | ManyKeys]:
+def _matchers(work: Work, first: pa.RecordBatch) -> list[KeyByKey | ManyKeys | TrendKeys]:
     """The kernel for the streams it can take, the reference matcher for the others.
 
     And for a few rows, if the kernel is not compiled yet.
@@ -77,11 +78,15 @@ def _matchers(work: Work, first: pa.RecordBatch) -> list[KeyByKey | ManyKeys]:
     # Only where it is used: it loads numba.
     from cepheid.engines.spark.kernel_rows import event_type, why_not_compiled
     from cepheid.engines.spark.many_keys import ManyKeys
+    from cepheid.engines.spark.trend_keys import TrendKeys, streams_for_trends
 
     reasons = why_not_compiled(work.program, work.layout, event_type(first.schema, work.layout))
     mine = [name for name, reason in reasons.items() if reason is None]
-    others = [name for name in reasons if name not in mine]
-    found: list[KeyByKey | ManyKeys] = [ManyKeys(only(work, mine), first.schema)] if mine else []
+    trends = streams_for_trends(work)
+    others = [name for name in reasons if name not in (*mine, *trends)]
+    found: list[KeyByKey | ManyKeys | TrendKeys] = []
+    found += [ManyKeys(only(work, mine), first.schema)] if mine else []
+    found += [TrendKeys(only(work, trends), KeyByKey)] if trends else []
     return found + ([KeyByKey(only(work, others))] if others else [])
 
 

@@ -22,14 +22,24 @@ def why_not_kernel(program: Program, layout: Layout, late_memory: int = 0) -> di
 
 
 def _why_not(planned: PlannedStream, program: Program, layout: Layout, late_memory: int) -> str | None:
+    if planned.plan.trends is not None:
+        return "it aggregates trends"
+    reason = why_not_shared(planned, program, layout)
+    if reason is not None:
+        return reason
+    if late_memory and any(edge.absences for edge in planned.plan.automaton.out[START]):
+        return "a late event may need to know what came before it"
+    return None
+
+
+def why_not_shared(planned: PlannedStream, program: Program, layout: Layout) -> str | None:
+    """By its place among the streams of its unit, and by their common key."""
     if any(other.feeds_on for other in program):
         return "it feeds on another stream" if planned.feeds_on else "it runs together with what it feeds"
     if len(planned.plan.key) != layout.keys:
         return "its key is finer than what it shares with others"
     if not layout.exact_key:
         return "its key is worked out in Python"
-    if late_memory and any(edge.absences for edge in planned.plan.automaton.out[START]):
-        return "a late event may need to know what came before it"
     return None
 
 

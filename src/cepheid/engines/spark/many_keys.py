@@ -166,10 +166,10 @@ class ManyKeys:
         if self.layout.has_now:
             self.now = batch.column(NOW)[0].as_py()
         table = pa.Table.from_batches([batch])
-        starts = _key_starts(table, self.layout)
-        if self.key is not None and self._key(table, 0) != self.key:
+        starts = key_starts(table, self.layout)
+        if self.key is not None and key_at(table, 0, self.layout) != self.key:
             starts = np.concatenate([[0], starts])
-        self.key = self._key(table, table.num_rows - 1)
+        self.key = key_at(table, table.num_rows - 1, self.layout)
         held = sum(t.num_rows for t in self.held)
         self.held.append(table)
         if len(starts):
@@ -207,11 +207,12 @@ class ManyKeys:
             batches, stream.batches = stream.batches, []
             yield from batches
 
-    def _key(self, table: pa.Table, row: int) -> tuple[str, ...]:
-        return tuple(repr(table[name][row].as_py()) for name in self.layout.key_names())
+
+def key_at(table: pa.Table, row: int, layout: Layout) -> tuple[str, ...]:
+    return tuple(repr(table[name][row].as_py()) for name in layout.key_names())
 
 
-def _key_starts(table: pa.Table, layout: Layout) -> Table:
+def key_starts(table: pa.Table, layout: Layout) -> Table:
     """The rows at which a new key begins, but for the first one."""
     batch = one_batch(table)
     ends = [pc.run_end_encode(batch.column(name)).run_ends.to_numpy() for name in layout.key_names()]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,14 @@ import pyarrow as pa
 
 from cepheid.engines.local.events import plain
 from cepheid.engines.local.frames import SCALARS, fit
+from cepheid.engines.program import PlannedStream
 from cepheid.engines.rows import match_columns, side_columns
 from cepheid.engines.session import Found
 from cepheid.engines.spark.inputs import Input
 from cepheid.engines.spark.units import Unit
 from cepheid.errors import InputMistake, PatternMistake
-from cepheid.pattern.types import DECIMAL, NULL, UNKNOWN, Type
+from cepheid.pattern.expr import Key
+from cepheid.pattern.types import DECIMAL, INT, NULL, UNKNOWN, Type
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -39,6 +41,8 @@ _PLAIN = (pa.types.is_integer, pa.types.is_floating, pa.types.is_timestamp)  # n
 EVIDENCE, WHOLE_EVIDENCE = "evidence", "whole_evidence"
 # Where a sum or a quotient of decimals has no scale of its own.
 _ANY_DECIMAL = pa.decimal128(38, 18)
+_DIGITS = Context(prec=100_000)  # what has too many of them for its column is refused by Arrow
+_WHOLE_NUMBER = pa.decimal128(38, 0)  # of trends there are soon more than 64 bits can count
 
 
 @dataclass(frozen=True)
@@ -213,9 +217,26 @@ def match_payloads(unit: Unit, given: Input, late: bool, kinds: Iterable[str]) -
                 columns = side_columns(unit.program, planned.name, kind)
             else:
                 continue
-            typed = [(name, spark_type(t, name, given, planned.name)) for name, t in columns]
+            huge = whole_aggregates(planned) if kind == "match" else frozenset()
+            typed = [
+                (name, _WHOLE_NUMBER if name in huge else spark_type(t, name, given, planned.name))
+                for name, t in columns
+            ]
             found.append(Payload(kind, planned.name, tuple(typed)))
     return found
+
+
+def whole_aggregates(planned: PlannedStream) -> frozenset[str]:
+    """Columns that are counts of trends or sums of whole numbers over them, as they are."""
+    trends, outputs = planned.plan.trends, planned.stream.outputs
+    if trends is None:
+        return frozenset()
+    adding = {c.name for c in trends.columns if c.function not in ("min_trends", "max_trends")}
+    shown = {n: Key(n) for n, _ in planned.columns} if outputs is None else {o.name: o.expr for o in outputs}
+    types = dict(planned.columns)
+    return frozenset(
+        n for n, e in shown.items() if isinstance(e, Key) and e.name in adding and types[n] == INT
+    )
 
 
 def spark_type(kind: Type, name: str, given: Input, stream: str) -> pa.DataType:
@@ -246,7 +267,7 @@ def _rounded(value: Any, target: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_decimal(target):
-        return Decimal(value).quantize(Decimal(1).scaleb(-target.scale))
+        return Decimal(value).quantize(Decimal(1).scaleb(-target.scale), context=_DIGITS)
     if pa.types.is_list(target):
         return [_rounded(item, target.value_type) for item in value]
     if pa.types.is_struct(target):

@@ -16,11 +16,11 @@ from cepheid.engines.spark.output import Answer
 from cepheid.matching.found import Findings
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
-from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.tests import PlanTests
 from cepheid.pattern.model import Limits
 from cepheid.plan.event_tests import Answered
 from cepheid.time.lateness import Lateness
+from cepheid.trends.matcher import matcher_of
 
 if TYPE_CHECKING:
     from cepheid.engines.spark.bucket import Bucket
@@ -55,7 +55,7 @@ class Work:
 
         def make(planned: PlannedStream, listener: Listener | None, late_memory: int) -> Matcher:
             tests = self.tests[planned.name]
-            return ReferenceMatcher(planned.plan, listener, tests=tests, late_memory=late_memory)
+            return matcher_of(planned.plan, listener, tests=tests, late_memory=late_memory)
 
         return Network(self.program, make, late_memory=self.late_memory, rows=self.rows)
 

@@ -60,6 +60,8 @@ class CompiledPlan:
     @classmethod
     def of(cls, plan: Plan, event: Type) -> CompiledPlan:
         """Raises Unsupported, with the reason, for what the kernel cannot take."""
+        if plan.trends is not None:
+            raise Unsupported("it aggregates trends")
         if plan.counting and not is_chain(plan):
             raise Unsupported("it counts matches without listing them")
         columns = Columns(event)

@@ -1,0 +1,162 @@
+"""Aggregates over trends: a closure of which listing is impossible, as events grow, beside plain counting.
+
+The pattern is `A -> all B as b -> C` within an hour, user by user. An hour of a user holds some 24 events, so a `C`
+completes millions of trends. "plain" is the floor: the events in each event's window are counted by numpy over the same
+table. The other times are `cepheid.match` over an Arrow table, all included: of the count, and of three aggregates.
+Before times are told, the rows of some users are worked out again with Python's numbers, class by class, and those of a
+short window by listing all matches.
+
+    python benchmarks/trends.py [--events 1000000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import cepheid
+from cepheid.engines.program import compile
+from cepheid.pattern.event import Event
+from cepheid.trends.by_class import ByClass
+from cepheid.trends.matcher import TrendMatcher
+
+FOLDER = Path("build/bench")
+USERS_A_MILLION = 1000
+HOUR = 3600
+QUERY = (
+    "A -> all B as b -> C .within(1h) .partition_by(user) .trend_aggregate(n: count_trends(), "
+    "held: count_events(b), total: sum_trends(b.v), rows: moment) .emit(user: user, n: n, held: held, total: total)"
+)
+COUNTED = QUERY.replace(", held: count_events(b), total: sum_trends(b.v)", "").replace(
+    ", held: held, total: total", ""
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--events", type=int, default=1_000_000)
+    most = parser.parse_args().events
+    _check_by_listing()
+    rows = []
+    titles = ("events", "rows", "trends a row", "plain s", "count s", "three s", "us/event")
+    print(" ".join(f"{title:>12}" for title in titles))
+    for count in (most // 4, most // 2, most):
+        rows.append(_row(count))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    (FOLDER / "trends.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def _row(count: int) -> dict[str, float]:
+    table = _events(count)
+    answer = cepheid.match(QUERY, table, time="time", engine="compiled")
+    _check_by_class(table, answer)
+    plain = _seconds(lambda: _counted(table))
+    counted = _seconds(lambda: cepheid.match(COUNTED, table, engine="compiled"))
+    whole = _seconds(lambda: cepheid.match(QUERY, table, engine="compiled"))
+    typical = float(np.median(answer["n"].to_numpy()))
+    print(
+        f"{count:>12,} {answer.num_rows:>12,} {typical:>12.2e} {plain:>12.2f} {counted:>12.2f} {whole:>12.2f} "
+        f"{whole * 1e6 / count:>12.2f}",
+        flush=True,
+    )
+    return {
+        "events": count,
+        "rows": answer.num_rows,
+        "median_trends_a_row": typical,
+        "plain_seconds": plain,
+        "count_seconds": counted,
+        "seconds": whole,
+    }
+
+
+def _events(count: int) -> pa.Table:
+    """In the order of time; each user has an event in about every 150 seconds."""
+    random = np.random.default_rng(count)
+    users = max(count * USERS_A_MILLION // 1_000_000, 10)
+    times = np.sort(random.integers(0, count * 150 // users, count)) * 1_000_000
+    kinds = np.array(["A", "B", "C"])[random.choice(3, count, p=[0.03, 0.94, 0.03])]
+    return pa.table(
+        {
+            "time": pa.array(times, pa.timestamp("us", "UTC")),
+            "type": kinds,
+            "user": random.integers(0, users, count),
+            "v": random.integers(0, 100, count),
+        }
+    )
+
+
+def _seconds(work: Callable[[], Any]) -> float:
+    """The better of two runs."""
+    found = []
+    for _ in range(2):
+        start = time.perf_counter()
+        work()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def _counted(table: pa.Table) -> int:
+    """The floor: the rows of a window counted, for each event, user by user."""
+    order = pc.sort_indices(table, [("user", "ascending"), ("time", "ascending")])
+    taken = table.take(order)
+    users, times = taken["user"].to_numpy(), taken["time"].cast(pa.int64()).to_numpy()
+    starts = np.flatnonzero(np.diff(users, prepend=-1))
+    held = 0
+    for first, last in zip(starts, [*starts[1:], len(users)], strict=True):
+        own = times[first:last]
+        held += int((np.arange(len(own)) - np.searchsorted(own, own - HOUR * 1_000_000)).sum())
+    return held
+
+
+# Answers before times.
+
+
+def _check_by_class(table: pa.Table, answer: pa.Table) -> None:
+    """The rows of three users again, by classes of trends and Python's numbers."""
+    plan = compile(QUERY).last.plan
+    for user in (0, 1, 2):
+        own = table.filter(pc.equal(table["user"], user)).slice(0, 400).to_pylist()
+        matcher = _ByClassOnly(plan)
+        events = [Event(r["type"], int(r["time"].timestamp() * 1e6), r, seq=i) for i, r in enumerate(own)]
+        wanted = [m.key for m in matcher.on_batch(events).matches]
+        mine = answer.filter(pc.equal(answer["user"], user)).slice(0, len(wanted)).to_pylist()
+        found = [tuple(row.values()) for row in mine]
+        assert found == wanted, f"user {user}: {found[:2]} is not {wanted[:2]}"
+        assert wanted
+
+
+class _ByClassOnly(TrendMatcher):
+    def _new_partition(self, values: tuple[Any, ...]) -> ByClass:
+        own = (self.plan, self.tests, values, None)
+        return ByClass(*own, trends=self.trends, measures=self.measures, futures=self.futures)
+
+
+def _check_by_listing() -> None:
+    """A window of few events: the aggregate of all listed matches."""
+    table = _events(2000)
+    short = QUERY.replace("1h", "600s").replace("rows: moment", "rows: final")
+    listed = cepheid.match(
+        "A -> all B as b -> C .within(600s) .partition_by(user) .subsets() .limit(max_matches: 1000000) "
+        ".emit(user: user, held: count(b), total: sum(b.v))",
+        table,
+        engine="reference",
+    )
+    sums = listed.group_by("user").aggregate([("held", "count"), ("held", "sum"), ("total", "sum")])
+    wanted = sorted(
+        zip(*(sums[c].to_pylist() for c in ("user", "held_count", "held_sum", "total_sum")), strict=True)
+    )
+    found = sorted(tuple(row.values()) for row in cepheid.match(short, table, engine="compiled").to_pylist())
+    assert found == wanted
+    print(f"checked by listing: {listed.num_rows:,} matches of {table.num_rows:,} events")
+
+
+if __name__ == "__main__":
+    main()
