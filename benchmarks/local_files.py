@@ -33,7 +33,7 @@ from cepheid.engines.columnar.reading import PieceReader, read_all
 from cepheid.engines.local.run import Job
 from cepheid.engines.options import make_options
 from cepheid.matching.compiled.columns import to_events
-from cepheid.matching.compiled.compiled_plan import Kernel, Keys
+from cepheid.matching.compiled.compiled_plan import CompiledPlan, Kernel, Keys
 from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.needed_rows import needed_by
 from cepheid.matching.compiled.select_rows import Selected, select_rows
@@ -97,11 +97,13 @@ def kernel_and_sort(events: Path) -> dict[str, float]:
     alone = ThreadPoolExecutor(1)
     rows = Sorted.of(group, table, 0, alone)
     stream = group.streams[0]
+    compiled = stream.compiled
+    assert isinstance(compiled, CompiledPlan)
     fields = table.select([FIELD + "amount"]).rename_columns(["amount"]).take(pa.array(rows.rows))
-    kinds = np.array([stream.compiled.types[name] for name in group.types])[table[TYPE].to_numpy()]
+    kinds = np.array([compiled.types[name] for name in group.types])[table[TYPE].to_numpy()]
     made = [times[rows.rows], rows.tested.shared[0], kinds[rows.rows]]
-    matrices = to_events(fields, stream.compiled.columns, *made)
-    keys, kernel, end = Keys.without_state(rows.offsets), Kernel(stream.compiled), int(times[-1])
+    matrices = to_events(fields, compiled.columns, *made)
+    keys, kernel, end = Keys.without_state(rows.offsets), Kernel(compiled), int(times[-1])
     matching = least(lambda: kernel.match(matrices, keys, end, ends=True))
     needed = needed_by(stream.plan)
     numbers = {test: i for i, test in enumerate(group.bits.tests)}
@@ -114,7 +116,7 @@ def kernel_and_sort(events: Path) -> dict[str, float]:
 
     found = select()
     fewer = (rows.tested.times[found.rows], found.bits, made[2][found.rows], found.ranks)
-    matrices_left = to_events(fields.take(pa.array(found.rows)), stream.compiled.columns, *fewer)
+    matrices_left = to_events(fields.take(pa.array(found.rows)), compiled.columns, *fewer)
     keys_left = Keys.without_state(found.offsets)
     return {
         "rows_left": len(found.rows),
