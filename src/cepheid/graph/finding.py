@@ -111,13 +111,14 @@ def _lone(stage: ReadyStage, edges: Edges, number: int) -> tuple[int, ...] | Non
 
 
 def _if_it_fits(stage: ReadyStage, edges: Edges, lone: tuple[int, ...]) -> Iterator[Found]:
-    bound: Binds | None = {}
+    binds: dict[str, Any] = {}
     for clause, number in zip(stage.own, lone, strict=True):
         edge = edges[number]
-        bound = bound_to(clause, edge, bound) if clause.fits(edge) else None
+        bound = bound_to(clause, edge, binds) if clause.fits(edge) else None
         if bound is None or (clause.needs <= bound.keys() and not clause.passes(edge, bound)):
             return
-    yield Found(dict(bound), max([edges[n].start for n in lone]), lone, ())
+        binds = bound
+    yield Found(binds, max([edges[n].start for n in lone]), lone, ())
 
 
 def _own(stage: ReadyStage, edges: Edges, bound: Binds, own: dict[int, int]) -> Found:
