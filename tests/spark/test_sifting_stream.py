@@ -17,6 +17,7 @@ from streaming import read_stream, run_to_end, write_batches
 
 import cepheid
 from cepheid.engines.spark.metrics import observed_in
+from cepheid.engines.spark.sifting_work import HAPPENINGS
 from cepheid.errors import InputMistake
 
 pytestmark = pytest.mark.spark
@@ -37,13 +38,26 @@ def sifted(stream: Any, patterns: Any, **options: Any) -> Any:
 
 
 def test_the_scenarios_as_partitions(spark: SparkSession, tmp_path: Path) -> None:
-    """Out of order, in several micro-batches, with a restart between them."""
+    """Out of order, in several micro-batches, with a restart between them; and one edge comes too late."""
     golden, chance = bundle(), random.Random(4)
     batches = cut(shuffled(golden.rows, chance, 3), chance, 4)
+    late = edge("late", ("e1", "then_sharing.k", "a"), -100)
+    batches[3] = pa.concat_tables([table([late]), batches[3]])
+    progress: list[Any] = []
     for some in (batches[:2], batches[2:]):
         write_batches(tmp_path / "in", some)
-        found = run_to_end(sifted(read_stream(spark, tmp_path / "in"), golden.patterns), tmp_path)
+        stream = read_stream(spark, tmp_path / "in")
+        told = sifted(stream, golden.patterns, too_late="dead_letter", happenings=HAPPENINGS)
+        found = run_to_end(told, tmp_path, progress)
+    assert told.isStreaming
+    assert told.columns[:4] == ["graph", "kind", "id", "pattern"]
     assert found_shapes(found) == golden.expected
+    assert set(found["kind"].to_pylist()) == {"match", "too_late", *HAPPENINGS}
+    (letter,) = [row for row in found.to_pylist() if row["kind"] == "too_late"]
+    assert (letter["graph"], dict(letter["bindings"])["source"]) == ("late", "e1")
+    sums = [observed_in(p) or {} for p in progress]
+    assert sum(s.get("too_late", 0) for s in sums) == 1
+    assert sum(s.get("matches", 0) for s in sums) == len(golden.expected)
 
 
 @pytest.mark.soak
@@ -55,28 +69,6 @@ def test_the_scenarios_in_many_cuts(spark: SparkSession, tmp_path: Path) -> None
         stream = read_stream(spark, tmp_path / "in")
         found = run_to_end(sifted(stream, golden.patterns, buckets=3), tmp_path)
     assert found_shapes(found) == golden.expected
-
-
-def test_late_edges_and_what_happens_to_threads(spark: SparkSession, tmp_path: Path) -> None:
-    events = [("e1", "a", 1), ("e2", "b", 3), ("e3", "a", 100), ("e4", "b", 200), ("e5", "b", 2)]
-    rows = [edge("g", (node, "kind", kind), time) for node, kind, time in events]
-    write_batches(tmp_path / "in", [table([row]) for row in rows])
-    stream = read_stream(spark, tmp_path / "in").withWatermark("start", "1 second")
-    found = sifted(
-        stream, PAIR, time=None, disorder=None, tick=None, too_late="dead_letter", happenings="expired"
-    )
-    progress: list[Any] = []
-    told = run_to_end(found, tmp_path, progress).to_pylist()
-    assert sorted((row["kind"], dict(row["bindings"]).get("a")) for row in told) == [
-        ("expired", "e3"),
-        ("match", "e1"),
-        ("too_late", None),
-    ]
-    sums = [observed_in(p) or {} for p in progress]
-    assert sum(s.get("too_late", 0) for s in sums) == 1
-    assert sum(s.get("events", 0) for s in sums) == 5
-    assert found.isStreaming
-    assert [f.name for f in found.schema.fields][:4] == ["graph", "kind", "id", "pattern"]
 
 
 REFUSED: list[tuple[str, dict[str, Any]]] = [

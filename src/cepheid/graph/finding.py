@@ -82,6 +82,10 @@ def own_edges(stage: ReadyStage, edges: Edges, binds: Binds, number: int | None 
         for bound, own in _assigned(stage.own, edges, binds, {}):
             yield _own(stage, edges, bound, own)
         return
+    lone = _lone(stage, edges, number) if not binds else None
+    if lone is not None:
+        yield from _if_it_fits(stage, edges, lone)
+        return
     seen = set()
     for place, clause in enumerate(stage.own):
         edge = edges[number]
@@ -93,6 +97,28 @@ def own_edges(stage: ReadyStage, edges: Edges, binds: Binds, number: int | None 
             if found.own not in seen:
                 seen.add(found.own)
                 yield found
+
+
+def _lone(stage: ReadyStage, edges: Edges, number: int) -> tuple[int, ...] | None:
+    """Most nodes have one edge of each label: then there is one way at most, and this is it."""
+    source, found = edges[number].source, []
+    for clause in stage.own:
+        numbers = edges.leaving(source, clause.label)
+        if len(numbers) != 1:
+            return None
+        found.append(numbers[0])
+    return tuple(found) if number in found else None
+
+
+def _if_it_fits(stage: ReadyStage, edges: Edges, lone: tuple[int, ...]) -> Iterator[Found]:
+    binds: dict[str, Any] = {}
+    for clause, number in zip(stage.own, lone, strict=True):
+        edge = edges[number]
+        bound = bound_to(clause, edge, binds) if clause.fits(edge) else None
+        if bound is None or (clause.needs <= bound.keys() and not clause.passes(edge, bound)):
+            return
+        binds = bound
+    yield Found(binds, max([edges[n].start for n in lone]), lone, ())
 
 
 def _own(stage: ReadyStage, edges: Edges, bound: Binds, own: dict[int, int]) -> Found:
