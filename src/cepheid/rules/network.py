@@ -53,6 +53,7 @@ class Network:
             for chain in chains_of(rule):
                 self._add(chain)
         for node in self.nodes:
+            node.settle()
             for memory in filter(None, (node.memory, node.waits)):
                 for look in node.absent:
                     look.wants.forbids.append((memory, look, look.index_in(memory)))

@@ -320,30 +320,30 @@ class RuleSession:
 
     def _carry_out(self) -> None:
         """All that one operation has made, in order; none is taken back by another."""
-        made = self._network.made[:]
-        self._network.made.clear()
-        if len(made) > 1:
-            made.sort(key=Firing.place_in_order)
-        for firing in made:
+        made = self._network.made
+        firings = sorted(made, key=Firing.place_in_order) if len(made) > 1 else made[:]
+        made.clear()
+        for firing in firings:
             rule, things = firing.rule, firing.things
-            self._count(rule.rule.name)
-            self.tell(Fired(rule.rule.name, self.now, firing.objects(), self.firings))
+            name = rule.rule.name
+            number = self.firings = self.firings + 1
+            self._budget -= 1
+            self._recent.append(name)
+            if self._budget < 0:
+                self._stop()
+            self._told.append(Fired(name, self.now, firing.objects(), number))
             for act in self._actions[rule.number]:
-                operation = act(self, things, self.firings)
+                operation = act(self, things, number)
                 if operation is not None:
                     self._queue.append(operation)
 
-    def _count(self, rule: str) -> None:
-        self.firings += 1
-        self._budget -= 1
-        self._recent.append(rule)
-        if self._budget < 0:
-            names = ", ".join(f"`{name}`" for name in dict.fromkeys(self._recent))
-            raise LimitReached(
-                f"one operation made more than {self.max_firings} firings; the last were of {names}",
-                code="max_firings",
-                hint="these rules may feed themselves: let their conditions become false, or raise max_firings",
-            )
+    def _stop(self) -> None:
+        names = ", ".join(f"`{name}`" for name in dict.fromkeys(self._recent))
+        raise LimitReached(
+            f"one operation made more than {self.max_firings} firings; the last were of {names}",
+            code="max_firings",
+            hint="these rules may feed themselves: let their conditions become false, or raise max_firings",
+        )
 
     # What is there.
 
