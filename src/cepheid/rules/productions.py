@@ -89,6 +89,8 @@ class Production:
         # A rule of facts alone must not fire again when a fact that forbade it is gone again.
         self.once = not chain.rule.events and bool(chain.rule.absent(FACT))
         self.fired = 0
+        if not looks and not self.once:
+            self.complete = self._fire  # type: ignore[method-assign]
 
     def complete(self, objects: Objects) -> None:
         if self.once and not self._first_time(objects):
