@@ -15,6 +15,7 @@ from cepheid.matching.values import decode, encode
 from cepheid.rules.closures import INF
 from cepheid.rules.memory import Cell, Element, Waiting
 from cepheid.rules.objects import Event, Fact
+from cepheid.rules.resolve import FACT
 
 if TYPE_CHECKING:
     from cepheid.rules.session import RuleSession
@@ -194,7 +195,7 @@ class _Reader:
     def _put_cell(self, cell: Cell, now: Fact, past: list[Any]) -> None:
         cell.now = now
         self.session._cells[cell.type, cell.identity] = cell
-        found = self.network.classes.get(("fact", cell.type))
+        found = self.network.classes.get((FACT, cell.type))
         if found is not None:
             cell.seen_by = tuple(found.passed(now))
             for node in cell.seen_by:
