@@ -66,9 +66,8 @@ class _Writer:
 def state_of(session: RuleSession) -> bytes:
     network, writer = session._network, _Writer()
     cells = [(writer.cell(c), writer.thing(c.now), _past(c, writer)) for c in session._cells.values()]
-    past = [
-        [writer.thing(s), end] for states in network.past.values() for s, end in states if _gone(session, s)
-    ]
+    ended = sorted((pair for states in network.past.values() for pair in states), key=lambda pair: pair[1])
+    past = [[writer.thing(state), end] for state, end in ended if _gone(session, state)]
     memories = [[_element(e, writer) for e in memory.elements] for memory in network.memories]
     whole = {
         "version": VERSION,
