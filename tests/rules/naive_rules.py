@@ -129,6 +129,7 @@ class NaiveRules:
             raise InputMistake("time goes back")
         self._set_budget()
         self._pass_dates(now)
+        self._set_budget()
         self.clock = now
         self._run(deque([operation]))
         return self.told

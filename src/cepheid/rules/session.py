@@ -95,32 +95,26 @@ class RuleSession:
 
     def assert_events(self, events: Iterable[tuple[str, Fields, int, Any]]) -> list[Happening]:
         """Many events, in order: type, fields, time, identity (None: they are numbered)."""
-        told = self._told = []
-        network, handlers = self._network, self._network.handlers
-        made, clock = network.made, self.clock
+        told = self._begin()
+        handlers, made, clock = self._network.handlers, self._network.made, self.clock
         ignore = None if self.tell_released else _ignore
-        try:
-            for type, fields, time, identity in events:
-                if time != clock:
-                    self._turn(time)
-                    clock = time
-                if identity is None:
-                    identity = self._identity(type, True, fields, None)
-                number = self.number = self.number + 1
-                handler = handlers.get(type, ignore)
-                if handler is not None:
-                    handler(fields, time, identity, number)
-                    if not made:
-                        continue
-                else:
-                    self._take_event(type, fields, identity, None)
-                self._set_budget()
-                self._finish_operation()
-                if self._queue:
-                    self._run()
-        except BaseException:
-            network.made.clear()
-            raise
+        for type, fields, time, identity in events:
+            if time != clock:
+                self._turn(time)
+                clock = time
+            if identity is None:
+                identity = self._identity(type, True, fields, None)
+            number = self.number = self.number + 1
+            handler = handlers.get(type, ignore)
+            if handler is not None:
+                handler(fields, time, identity, number)
+                if not made:
+                    continue
+            else:
+                self._take_event(type, fields, identity, None)
+            self._set_budget()
+            self._finish_operation()
+            self._run()
         return told
 
     def retract_event(self, type: str, identity: Any, time: int | None = None) -> list[Happening]:
@@ -133,13 +127,20 @@ class RuleSession:
 
     def finish(self) -> list[Happening]:
         """No more operations will come: all dates pass."""
-        self._told = []
+        told = self._begin()
         self._set_budget()
         self._pass_dates(float("inf"))
+        return told
+
+    def _begin(self) -> list[Happening]:
+        """An input that ended in a mistake leaves nothing to the next."""
+        self._queue.clear()
+        self._network.made.clear()
+        self._told = []
         return self._told
 
     def _input(self, time: int | None, operation: Operation) -> list[Happening]:
-        told = self._told = []
+        told = self._begin()
         if time is None:
             time = 0 if self.clock is None else self.clock
         self._turn(time)
@@ -180,14 +181,9 @@ class RuleSession:
 
     def _run(self) -> None:
         queue = self._queue
-        try:
-            while queue:
-                queue.popleft()()
-                self._finish_operation()
-        except BaseException:
-            queue.clear()
-            self._network.made.clear()
-            raise
+        while queue:
+            queue.popleft()()
+            self._finish_operation()
 
     def _finish_operation(self) -> None:
         if self._network.made:
