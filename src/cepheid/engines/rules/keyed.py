@@ -11,14 +11,13 @@ from cepheid.errors import InputMistake, nearest
 
 
 def key_of(operation: Operation, keys: Keys) -> Any:
-    """The value of its key; None if no rule reads its type, or it has none: then nobody misses it."""
+    """The value of its key; None if no rule and no pattern reads its type: then nobody misses it."""
     column = keys.get((operation.type, operation.kind in (EVENT, RETRACT_EVENT)))
     if column is None:
         return None
-    if column in operation.fields:
-        return operation.fields[column]
-    if operation.identity is not None and not operation.fields:
-        return None
+    key = operation.fields.get(column)
+    if key is not None:
+        return key
     raise InputMistake(
         f"a `{operation.type}` without its key `{column}`",
         code="no_key",

@@ -6,8 +6,9 @@ that in every rule all conditions are equal on it, by tests such as `account == 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from cepheid.engines.program import Program
 from cepheid.errors import PatternMistake
 from cepheid.pattern.expr import Binary, Expr, Field, conjuncts
 from cepheid.pattern.rule_fields import variable_name
@@ -17,6 +18,7 @@ from cepheid.pattern.rule_model import (
     AssertFact,
     ChangeCondition,
     Condition,
+    Emit,
     EventCondition,
     FactCondition,
     NoEvent,
@@ -33,11 +35,27 @@ _Term = tuple[int | str, str]  # a condition and a field of it, or a bound value
 IDENTITY = "id"  # the column of identities of types without a declared key
 
 
-def named_keys(rules: RuleSet, key: str | Mapping[str, str]) -> Keys:
-    """The user's word for it: one column of all types, or one for each."""
-    read = types_read(rules)
+def keys_of(rules: RuleSet, program: Program | None, key: str | Mapping[str, str] | None) -> Keys:
+    """The keys of all that is read: named by the user, or found."""
+    if key is not None:
+        return named_keys(rules, key, () if program is None else program.event_types)
+    if program is not None:
+        raise PatternMistake(
+            "there are patterns beside the rules: by which key may both be split?",
+            code="no_key",
+            hint="name it: key='account', or key={'Account': 'id', 'Payment': 'account'}",
+        )
+    return inferred_keys(rules)
+
+
+def named_keys(rules: RuleSet, key: str | Mapping[str, str], matched: Iterable[str] = ()) -> Keys:
+    """The user's word for it: one column of all types, or one for each. `matched`: events that patterns read."""
+    made = {(a.type, isinstance(a, AssertEvent)) for a in _asserts(rules)}
+    emitted = {a.stream for rule in rules.rules for a in rule.actions if isinstance(a, Emit)}
+    read = [kind for kind in types_read(rules) if kind not in made]
+    read += [(name, True) for name in matched if (name, True) not in {*read, *made} and name not in emitted]
     if isinstance(key, str):
-        return dict.fromkeys(read, key)
+        return dict.fromkeys([*read, *made], key)
     for name, _ in read:
         if name not in key:
             raise PatternMistake(
@@ -45,7 +63,12 @@ def named_keys(rules: RuleSet, key: str | Mapping[str, str]) -> Keys:
                 code="no_key",
                 hint=f"name the column of each type: key={{'{name}': ...}}",
             )
-    return {kind: key[kind[0]] for kind in read}
+    return {kind: key[kind[0]] for kind in [*read, *made] if kind[0] in key}
+
+
+def _asserts(rules: RuleSet) -> Iterator[AssertFact | AssertEvent]:
+    for rule in rules.rules:
+        yield from (a for a in rule.actions if isinstance(a, (AssertFact, AssertEvent)))
 
 
 def types_read(rules: RuleSet) -> list[TypeName]:
