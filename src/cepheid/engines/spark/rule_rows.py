@@ -82,11 +82,6 @@ class Encoding:
             if key is not None:
                 yield _row(operation, key, source)
 
-    def operations(self, table: pa.Table, source: Source) -> list[dict[str, Any]]:
-        """The rows of a table that is here."""
-        maker = OperationMaker(self.rules, self.columns, Clock(self.time_unit))
-        return [row for b in table.to_batches() for row in self._encoded(b, source, maker).to_pylist()]
-
 
 def _operations(
     values: dict[str, Any], source: Source, logged: bool, maker: OperationMaker

@@ -75,21 +75,17 @@ def run_on_spark(
 def _tables(facts: Any, events: Any) -> Iterator[Table]:
     number = 0
     for given, are_events in ((facts, False), (events, True)):
-        for type, df in given.items() if isinstance(given, Mapping) else ((None, given),):
+        for name, df in given.items() if isinstance(given, Mapping) else ((None, given),):
             if df is None:
                 continue
             if not is_spark(df):
                 raise InputMistake(
-                    f"a {type_name(df)} among DataFrames of Spark",
+                    f"a {type(df).__name__} among DataFrames of Spark",
                     code="bad_input",
                     hint="make it one: spark.createDataFrame(...)",
                 )
-            yield Source(number, type, are_events), df
+            yield Source(number, name, are_events), df
             number += 1
-
-
-def type_name(given: Any) -> str:
-    return type(given).__name__
 
 
 def _types(tables: list[Table], rules: RuleSet, columns: RuleColumns) -> Iterator[ObjectType]:
