@@ -380,6 +380,16 @@ def test_split_by_a_key() -> None:
     assert unknown.value.hint == "did you mean `time`?"
 
 
+def test_equal_keys_are_one() -> None:
+    """A column of whole numbers may be one of fractions elsewhere."""
+    facts, events = [{"id": 7, "state": "OPEN"}], [{"time": 1, "account": 7.0, "n": 1}]
+    found = run_rules(PAID, facts={"Account": facts}, events={"Payment": events}, split=True)
+    assert rows(found, "Paid") == [{"time": 1, "a": 7, "n": 1}]
+    renamed = [{"nr": 7, "state": "OPEN"}]
+    found = run_rules(PAID, facts={"Account": renamed}, events={"Payment": events}, split=True, id="nr")
+    assert rows(found, "Paid") == [{"time": 1, "a": 7, "n": 1}]
+
+
 def test_split_with_patterns() -> None:
     """Events that only patterns read belong to a key, too."""
     patterns = "stream Twice = Ping as a -> Ping as b .emit(who: b.who)"

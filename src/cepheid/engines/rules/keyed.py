@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 from cepheid.engines.rules.keys import Keys
@@ -17,12 +19,19 @@ def key_of(operation: Operation, keys: Keys) -> Any:
         return None
     key = operation.fields.get(column)
     if key is not None:
-        return key
+        return _one_of_equals(key)
     raise InputMistake(
         f"a `{operation.type}` without its key `{column}`",
         code="no_key",
         hint=nearest(column, list(operation.fields)) or "name the column of each type: key={'Alarm': 'eqpt'}",
     )
+
+
+def _one_of_equals(key: Any) -> Any:
+    """7, 7.0 and a decimal 7 are equal to every test, so they are one key."""
+    if isinstance(key, (float, Decimal)) and isfinite(key) and key % 1 == 0:
+        return int(key)
+    return key
 
 
 def by_key(operations: Iterable[Operation], keys: Keys) -> Mapping[Any, list[Operation]]:

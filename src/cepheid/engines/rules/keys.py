@@ -32,11 +32,12 @@ TypeName = tuple[str, bool]  # a type, and whether it is one of events
 Keys = dict[TypeName, str]
 _Allowed = dict[TypeName, frozenset[str]]
 _Term = tuple[int | str, str]  # a condition and a field of it, or a bound value and nothing
-IDENTITY = "id"  # the column of identities of types without a declared key
 
 
-def keys_of(rules: RuleSet, program: Program | None, key: str | Mapping[str, str] | None) -> Keys:
-    """The keys of all that is read: named by the user, or found."""
+def keys_of(
+    rules: RuleSet, program: Program | None, key: str | Mapping[str, str] | None, identity: str
+) -> Keys:
+    """The keys of all that is read: named by the user, or found. `identity`: the column of identities."""
     if key is not None:
         return named_keys(rules, key, () if program is None else program.event_types)
     if program is not None:
@@ -45,7 +46,7 @@ def keys_of(rules: RuleSet, program: Program | None, key: str | Mapping[str, str
             code="no_key",
             hint="name it: key='account', or key={'Account': 'id', 'Payment': 'account'}",
         )
-    return inferred_keys(rules)
+    return inferred_keys(rules, identity)
 
 
 def named_keys(rules: RuleSet, key: str | Mapping[str, str], matched: Iterable[str] = ()) -> Keys:
@@ -76,15 +77,15 @@ def types_read(rules: RuleSet) -> list[TypeName]:
     return list(dict.fromkeys(_type(c) for rule in rules.rules for c in rule.conditions))
 
 
-def inferred_keys(rules: RuleSet) -> Keys:
+def inferred_keys(rules: RuleSet, identity: str = "id") -> Keys:
     """A key that every rule's conditions are joined on, or a mistake that says what to do.
 
     >>> from cepheid.lang.rules import parse_rules
     >>> inferred_keys(parse_rules("rule R { when { ?e: E(); event A(eqpt == ?e) } then { } }"))
     {('E', False): 'id', ('A', True): 'eqpt'}
     """
-    identities = {(t.name, t.event): t.key or IDENTITY for t in rules.types}
-    found = _consistent([_Joins(rule, identities) for rule in rules.rules], {})
+    identities = {(t.name, t.event): t.key or identity for t in rules.types}
+    found = _consistent([_Joins(rule, identities, identity) for rule in rules.rules], {})
     if found is None:
         raise PatternMistake(
             "no field was found on which the conditions of every rule are joined",
@@ -109,8 +110,8 @@ def _consistent(left: list[_Joins], allowed: _Allowed) -> _Allowed | None:
 class _Joins:
     """Which fields of a rule's conditions are equal."""
 
-    def __init__(self, rule: Rule, identities: Mapping[TypeName, str]) -> None:
-        self.rule, self.identities = rule, identities
+    def __init__(self, rule: Rule, identities: Mapping[TypeName, str], identity: str) -> None:
+        self.rule, self.identities, self.identity = rule, identities, identity
         self.parent: dict[_Term, _Term] = {}
         self.variables: dict[str, int] = {}
         self.values: set[str] = set()
@@ -179,7 +180,7 @@ class _Joins:
 
     def _identity(self, number: int) -> str:
         """A change is of the fact that changed."""
-        return self.identities.get(_type(self.rule.conditions[number]), IDENTITY)
+        return self.identities.get(_type(self.rule.conditions[number]), self.identity)
 
     def _root(self, term: _Term) -> _Term:
         while self.parent.setdefault(term, term) != term:

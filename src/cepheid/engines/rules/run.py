@@ -69,13 +69,14 @@ def run_rules(
             buckets=buckets,
         )
     prepared = prepare(rules, patterns, source, time_unit, max_firings)
-    maker = OperationMaker(prepared.rules, rule_columns(columns), clock)
+    named = rule_columns(columns)
+    maker = OperationMaker(prepared.rules, named, clock)
     operations = in_order([*read_facts(facts, maker), *read_events(events, maker)])
     end = None if until is None else clock.microseconds(until)
     if key is None and not split:
         told = replay(prepared, operations, end)
     else:
-        keys = keys_of(prepared.rules, prepared.program, key)
+        keys = keys_of(prepared.rules, prepared.program, key, named.id)
         told = []
         for value, own in by_key(operations, keys).items():
             told += [replace(one, key=value) for one in replay(prepared, own, end)]

@@ -56,7 +56,7 @@ def run_on_spark(
     check_worker_python(tables[0][1])
     known = tuple(_types(tables, gathered(rules, source), columns))
     prepared = prepare(rules, patterns, source, time_unit, max_firings, known)
-    keys = keys_of(prepared.rules, prepared.program, key)
+    keys = keys_of(prepared.rules, prepared.program, key, columns.id)
     encoding = Encoding(prepared.rules, keys, columns, time_unit)
     if any(df.isStreaming for _, df in tables):
         from cepheid.engines.spark.rule_stream import told_in_stream
