@@ -137,7 +137,7 @@ def _events(count: int, rules: int) -> Iterator[Happens]:
     recent = [0]
     for key in range(count):
         moment = key // PER_TICK
-        if rng.random() < 0.8:
+        if rng.random() < 0.9:
             fields = {"eqpt": rng.randrange(EQUIPMENTS), "level": rng.randrange(10)}
             yield Happens("Alarm", key, moment, fields)
             if fields["level"] >= GRAVE:

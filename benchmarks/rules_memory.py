@@ -69,6 +69,8 @@ def main() -> None:
         lines.append(_line(session, (part + 1) * (count // REPORTS), seconds))
         if lines[-1]["kept"] > in_window:
             sys.exit(f"more is kept than the {in_window:,} events of the window")
+    most = max(line["kept"] for line in lines)
+    print(f"at most {most:,} events kept, of {in_window:,} in the window; {lines[-1]['mb']} MB at the end")
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "rules_memory.json").write_text(json.dumps(lines, indent=1) + "\n")
 

@@ -362,6 +362,16 @@ def test_rules_that_feed_themselves_are_stopped(start: Any) -> None:
         assert "`Other`" not in str(told.value)
 
 
+def test_after_a_limit_the_next_input_begins_anew(start: Any) -> None:
+    many = rule("Many", event("a", "A"), event("b", "A"), then=[AssertEvent("B", ())])
+    session = start(many, max_firings=3)
+    session.assert_event("A", {}, 1, 1)
+    session.assert_event("A", {}, 2, 2)
+    with pytest.raises(LimitReached):
+        session.assert_event("A", {}, 3, 3)
+    assert session.assert_event("C", {}, 4, 1) == []
+
+
 def test_a_rule_needs_something_to_wait_for() -> None:
     with pytest.raises(PatternMistake, match="waits for nothing"):
         RuleSession(RuleSet((rule("R", NoFact(shape("E"))),)))

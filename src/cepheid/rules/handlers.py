@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
 from cepheid.rules.closures import EXACT, INF, is_identity, lookup_key
-from cepheid.rules.discriminations import ClassNode, EventNode
+from cepheid.rules.discriminations import EventNode
 from cepheid.rules.nodes import EventJoin, FactLook, Node
 from cepheid.rules.objects import Event
+from cepheid.rules.resolve import EVENT
 
 if TYPE_CHECKING:
     from cepheid.rules.network import Network
@@ -21,8 +22,9 @@ Handler = Callable[[Mapping[str, Any], int, Any, int], None]  # fields, time, id
 MOST_NODES = 16  # of a type with more, values are looked up and not asked one after the other
 
 
-def handler_of(net: Network, type: str, found: ClassNode, held: bool) -> Handler | None:
-    nodes = [n for n in net.discriminations.values() if (n.wants.kind, n.wants.type) == ("event", type)]
+def handler_of(net: Network, type: str, held: bool) -> Handler | None:
+    """None if there is too much to ask. `held`: events of this type may be retracted by a rule."""
+    nodes = [n for n in net.discriminations.values() if (n.wants.kind, n.wants.type) == (EVENT, type)]
     if len(nodes) > MOST_NODES:
         return None
     source = _Source(type, held)
@@ -96,11 +98,11 @@ class _Source:
     def store(self, at: int, node: EventNode) -> None:
         if node.memory is None or node.keep < 0:
             return
-        until = repr(node.keep) if node.keep < INF else "INF"
+        until = f"time + {node.keep!r}" if node.keep < INF else "INF"
         self.known["INF"] = INF
         self.line(f"if ok{at}:")
         self.made(2)
-        self.line(f"{self.name('memory', node.memory)}.add((event,), {_sum('time', until)})", 2)
+        self.line(f"{self.name('memory', node.memory)}.add((event,), {until})", 2)
 
     def join(self, at: int, join: EventJoin) -> None:
         self.line(f"if ok{at}:")
@@ -135,10 +137,6 @@ class _Source:
             assert key is not None
             self._key_found(key, self.name("table", look.table.facts), 2)
             self.line(f"{self.name('look', look)}.on_found(found, k, (event,))", 4)
-
-
-def _sum(a: str, b: str) -> str:
-    return b if b == "INF" else f"{a} + {b}"
 
 
 def _key(exprs: tuple[Expr, ...]) -> str | None:

@@ -266,8 +266,20 @@ class Memory:
             self.holders.let_go(element)
 
     def let_go(self, date: float) -> None:
+        """As `remove`, for many."""
+        elements, indexes, places, holders = self.elements, self.indexes, self.fact_places, self.holders
         for element in self.by_date.pop(date):
-            self.remove(element)
+            if not element.alive:
+                continue
+            element.alive = False
+            del elements[element]
+            for index, key in zip(indexes, element.keys, strict=True):
+                if key is not None:
+                    index.remove(element, key)
+            for at in places:
+                element.objects[at].cell.elements.pop(element, None)
+            if holders is not None:
+                holders.let_go(element)
 
 
 class Cell:

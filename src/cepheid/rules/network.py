@@ -53,6 +53,7 @@ class Network:
             for chain in chains_of(rule):
                 self._add(chain)
         for node in self.nodes:
+            node.settle()
             for memory in filter(None, (node.memory, node.waits)):
                 for look in node.absent:
                     look.wants.forbids.append((memory, look, look.index_in(memory)))
@@ -61,8 +62,8 @@ class Network:
                 found.joins.sort(key=lambda join: -join.child.depth)
         # If it is to be told which events are let go, all of them must be there to be told of.
         self.handlers: dict[str, Any] = {
-            type: handler_of(self, type, found, type in retractable) if released is None else None
-            for (kind, type), found in self.classes.items()
+            type: handler_of(self, type, type in retractable) if released is None else None
+            for kind, type in self.classes
             if kind == EVENT
         }
 

@@ -60,6 +60,20 @@ class Node:
         self.single: tuple[int, float] | None = None  # if nothing else is asked
         self.received = 0
 
+    def settle(self) -> None:
+        """The network is complete: a node that only stores needs not ask what else to do."""
+        idle = not (self.productions or self.looks or self.looking_back)
+        if idle and self.memory is not None and self.single is not None:
+            self.receive = self._store  # type: ignore[method-assign]
+
+    def _store(self, objects: Objects) -> None:
+        self.received += 1
+        assert self.single is not None
+        at, most = self.single
+        until = objects[at].time + most
+        if until >= self.net.clock and self.memory is not None:
+            self.memory.add(objects, until)
+
     def receive(self, objects: Objects) -> None:
         self.received += 1
         for production in self.productions:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from cepheid.rules.chains import Absence, Chain
@@ -69,6 +71,13 @@ class NoEventLook:
         return False
 
 
+def _picker(places: tuple[int | None, ...]) -> Callable[[Objects], tuple[Any, ...]]:
+    """Of a tuple in the order of a chain: one in the order of the lines."""
+    if None not in places and len(places) > 1:
+        return itemgetter(*places)
+    return lambda objects: tuple(None if p is None else objects[p] for p in places)
+
+
 class Production:
     """Fires a rule for the tuples of a node."""
 
@@ -76,9 +85,12 @@ class Production:
         self.net, self.rule, self.node, self.looks = net, chain.rule, node, looks
         at = dict(chain.at)
         self.places = tuple(at.get(line.number) for line in chain.rule.lines)
+        self.things = _picker(self.places)
         # A rule of facts alone must not fire again when a fact that forbade it is gone again.
         self.once = not chain.rule.events and bool(chain.rule.absent(FACT))
         self.fired = 0
+        if not looks and not self.once:
+            self.complete = self._fire  # type: ignore[method-assign]
 
     def complete(self, objects: Objects) -> None:
         if self.once and not self._first_time(objects):
@@ -101,7 +113,7 @@ class Production:
         self.net.made.append(self.firing(objects))
 
     def firing(self, objects: Objects) -> Firing:
-        return Firing(self.rule, tuple(None if p is None else objects[p] for p in self.places))
+        return Firing(self.rule, self.things(objects))
 
     def _first_time(self, objects: Objects) -> bool:
         facts = [objects[p] for p in self.places if p is not None]

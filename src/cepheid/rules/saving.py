@@ -15,6 +15,7 @@ from cepheid.matching.values import decode, encode
 from cepheid.rules.closures import INF
 from cepheid.rules.memory import Cell, Element, Waiting
 from cepheid.rules.objects import Event, Fact
+from cepheid.rules.resolve import FACT
 
 if TYPE_CHECKING:
     from cepheid.rules.session import RuleSession
@@ -65,9 +66,8 @@ class _Writer:
 def state_of(session: RuleSession) -> bytes:
     network, writer = session._network, _Writer()
     cells = [(writer.cell(c), writer.thing(c.now), _past(c, writer)) for c in session._cells.values()]
-    past = [
-        [writer.thing(s), end] for states in network.past.values() for s, end in states if _gone(session, s)
-    ]
+    ended = sorted((pair for states in network.past.values() for pair in states), key=lambda pair: pair[1])
+    past = [[writer.thing(state), end] for state, end in ended if _gone(session, state)]
     memories = [[_element(e, writer) for e in memory.elements] for memory in network.memories]
     whole = {
         "version": VERSION,
@@ -194,7 +194,7 @@ class _Reader:
     def _put_cell(self, cell: Cell, now: Fact, past: list[Any]) -> None:
         cell.now = now
         self.session._cells[cell.type, cell.identity] = cell
-        found = self.network.classes.get(("fact", cell.type))
+        found = self.network.classes.get((FACT, cell.type))
         if found is not None:
             cell.seen_by = tuple(found.passed(now))
             for node in cell.seen_by:

@@ -95,32 +95,26 @@ class RuleSession:
 
     def assert_events(self, events: Iterable[tuple[str, Fields, int, Any]]) -> list[Happening]:
         """Many events, in order: type, fields, time, identity (None: they are numbered)."""
-        told = self._told = []
-        network, handlers = self._network, self._network.handlers
-        made, clock = network.made, self.clock
+        told = self._begin()
+        handlers, made, clock = self._network.handlers, self._network.made, self.clock
         ignore = None if self.tell_released else _ignore
-        try:
-            for type, fields, time, identity in events:
-                if time != clock:
-                    self._turn(time)
-                    clock = time
-                if identity is None:
-                    identity = self._identity(type, True, fields, None)
-                number = self.number = self.number + 1
-                handler = handlers.get(type, ignore)
-                if handler is not None:
-                    handler(fields, time, identity, number)
-                    if not made:
-                        continue
-                else:
-                    self._take_event(type, fields, identity, None)
-                self._set_budget()
-                self._finish_operation()
-                if self._queue:
-                    self._run()
-        except BaseException:
-            network.made.clear()
-            raise
+        for type, fields, time, identity in events:
+            if time != clock:
+                self._turn(time)
+                clock = time
+            if identity is None:
+                identity = self._identity(type, True, fields, None)
+            number = self.number = self.number + 1
+            handler = handlers.get(type, ignore)
+            if handler is not None:
+                handler(fields, time, identity, number)
+                if not made:
+                    continue
+            else:
+                self._take_event(type, fields, identity, None)
+            self._set_budget()
+            self._finish_operation()
+            self._run()
         return told
 
     def retract_event(self, type: str, identity: Any, time: int | None = None) -> list[Happening]:
@@ -133,13 +127,20 @@ class RuleSession:
 
     def finish(self) -> list[Happening]:
         """No more operations will come: all dates pass."""
-        self._told = []
+        told = self._begin()
         self._set_budget()
         self._pass_dates(float("inf"))
+        return told
+
+    def _begin(self) -> list[Happening]:
+        """An input that ended in a mistake leaves nothing to the next."""
+        self._queue.clear()
+        self._network.made.clear()
+        self._told = []
         return self._told
 
     def _input(self, time: int | None, operation: Operation) -> list[Happening]:
-        told = self._told = []
+        told = self._begin()
         if time is None:
             time = 0 if self.clock is None else self.clock
         self._turn(time)
@@ -180,14 +181,9 @@ class RuleSession:
 
     def _run(self) -> None:
         queue = self._queue
-        try:
-            while queue:
-                queue.popleft()()
-                self._finish_operation()
-        except BaseException:
-            queue.clear()
-            self._network.made.clear()
-            raise
+        while queue:
+            queue.popleft()()
+            self._finish_operation()
 
     def _finish_operation(self) -> None:
         if self._network.made:
@@ -320,30 +316,30 @@ class RuleSession:
 
     def _carry_out(self) -> None:
         """All that one operation has made, in order; none is taken back by another."""
-        made = self._network.made[:]
-        self._network.made.clear()
-        if len(made) > 1:
-            made.sort(key=Firing.place_in_order)
-        for firing in made:
+        made = self._network.made
+        firings = sorted(made, key=Firing.place_in_order) if len(made) > 1 else made[:]
+        made.clear()
+        for firing in firings:
             rule, things = firing.rule, firing.things
-            self._count(rule.rule.name)
-            self.tell(Fired(rule.rule.name, self.now, firing.objects(), self.firings))
+            name = rule.rule.name
+            number = self.firings = self.firings + 1
+            self._budget -= 1
+            self._recent.append(name)
+            if self._budget < 0:
+                self._stop()
+            self._told.append(Fired(name, self.now, firing.objects(), number))
             for act in self._actions[rule.number]:
-                operation = act(self, things, self.firings)
+                operation = act(self, things, number)
                 if operation is not None:
                     self._queue.append(operation)
 
-    def _count(self, rule: str) -> None:
-        self.firings += 1
-        self._budget -= 1
-        self._recent.append(rule)
-        if self._budget < 0:
-            names = ", ".join(f"`{name}`" for name in dict.fromkeys(self._recent))
-            raise LimitReached(
-                f"one operation made more than {self.max_firings} firings; the last were of {names}",
-                code="max_firings",
-                hint="these rules may feed themselves: let their conditions become false, or raise max_firings",
-            )
+    def _stop(self) -> None:
+        names = ", ".join(f"`{name}`" for name in dict.fromkeys(self._recent))
+        raise LimitReached(
+            f"one operation made more than {self.max_firings} firings; the last were of {names}",
+            code="max_firings",
+            hint="these rules may feed themselves: let their conditions become false, or raise max_firings",
+        )
 
     # What is there.
 
