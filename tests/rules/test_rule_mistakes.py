@@ -169,6 +169,10 @@ def read(text: str) -> None:
     check_rules(parse_rules(text, "late.rules"))
 
 
+def test_events_have_a_time() -> None:
+    read(TYPED + "rule R { when { ?a: event A(time > ?this.level) } then { emit X(at = ?a.time); } }")
+
+
 @pytest.mark.parametrize(("code", "marked", "hint"), MISTAKES, ids=[m[1][:70] or "empty" for m in MISTAKES])
 def test_mistake(code: str, marked: str, hint: str) -> None:
     text = marked.replace("«", "").replace("»", "")

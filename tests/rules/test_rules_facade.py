@@ -371,9 +371,35 @@ def test_split_by_a_key() -> None:
     ):
         assert rows(found, "Paid") == rows(whole, "Paid")
         assert {t.key for t in found.told} == {"a0", "a1", "a2"}
-    with pytest.raises(InputMistake) as caught:
-        run_rules(PAID, facts=facts, events=events, key="accont")
-    assert caught.value.code == "no_key"
+    for key in ("accont", "n"):
+        with pytest.raises(InputMistake) as caught:
+            run_rules(PAID, facts=facts, events=events, key=key)
+        assert caught.value.code == "no_key"
+    with pytest.raises(InputMistake) as unknown:
+        run_rules(PAID, facts=facts, tim="t")
+    assert unknown.value.hint == "did you mean `time`?"
+
+
+def test_equal_keys_are_one() -> None:
+    """A column of whole numbers may be one of fractions elsewhere."""
+    facts, events = [{"id": 7, "state": "OPEN"}], [{"time": 1, "account": 7.0, "n": 1}]
+    found = run_rules(PAID, facts={"Account": facts}, events={"Payment": events}, split=True)
+    assert rows(found, "Paid") == [{"time": 1, "a": 7, "n": 1}]
+    renamed = [{"nr": 7, "state": "OPEN"}]
+    found = run_rules(PAID, facts={"Account": renamed}, events={"Payment": events}, split=True, id="nr")
+    assert rows(found, "Paid") == [{"time": 1, "a": 7, "n": 1}]
+
+
+def test_split_with_patterns() -> None:
+    """Events that only patterns read belong to a key, too."""
+    patterns = "stream Twice = Ping as a -> Ping as b .emit(who: b.who)"
+    text = "rule R { when { ?t: event Twice(); ?f: F(who == ?t.who) } then { emit X(?f); } }"
+    facts = {"F": [{"id": w, "who": w} for w in "xy"]}
+    events = {"Ping": [{"time": t, "who": w} for t, w in ((1, "x"), (2, "y"), (3, "y"))]}
+    found = run_rules(text, patterns=patterns, facts=facts, events=events, key="who")
+    assert rows(found, "X") == [{"time": 3, "f": "y"}]
+    with pytest.raises(PatternMistake):
+        run_rules(text, patterns=patterns, facts=facts, events=events, split=True)
 
 
 @given(st.integers(0, 10**6))

@@ -47,6 +47,7 @@ def fitting() -> list[Scenario]:
 
 
 BUNDLE = Bundle(fitting())
+HALF = Bundle(BUNDLE.scenarios[::2])  # on a stream, where each costs more
 
 
 def frame(rows: list[dict[str, Any]]) -> pa.Table:
@@ -56,8 +57,8 @@ def frame(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(dated)
 
 
-def bundled_tables() -> tuple[pa.Table, pa.Table]:
-    facts, events = tables(BUNDLE.operations())
+def bundled_tables(bundle: Bundle) -> tuple[pa.Table, pa.Table]:
+    facts, events = tables(bundle.operations())
     return frame(facts), frame(events)
 
 
@@ -65,8 +66,8 @@ def collected(table: pa.Table) -> list[Told]:
     return [told_from(row) for row in table.to_pylist()]
 
 
-def check(told: Iterable[Told]) -> None:
-    BUNDLE.check(replace(one, time=int(one.time.timestamp())) for one in told)
+def check(told: Iterable[Told], bundle: Bundle) -> None:
+    bundle.check(replace(one, time=int(one.time.timestamp())) for one in told)
 
 
 def test_enough_scenarios_fit() -> None:
@@ -74,9 +75,9 @@ def test_enough_scenarios_fit() -> None:
 
 
 def test_scenarios_over_tables(spark: SparkSession) -> None:
-    facts, events = (spark.createDataFrame(t) for t in bundled_tables())
+    facts, events = (spark.createDataFrame(t) for t in bundled_tables(BUNDLE))
     told = run_rules(BUNDLE.rules, facts=facts, events=events, key="scenario").told
-    check(collected(told.toArrow()))
+    check(collected(told.toArrow()), BUNDLE)
 
 
 def by_time(table: pa.Table, cuts: list[int]) -> list[pa.Table]:
@@ -93,17 +94,17 @@ def by_time(table: pa.Table, cuts: list[int]) -> list[pa.Table]:
 
 def test_scenarios_over_streams(spark: SparkSession, tmp_path: Path) -> None:
     """Facts as a log and events, both as streams; the query stops in the middle and goes on from its checkpoint."""
-    facts, events = (by_time(table, [4, 14]) for table in bundled_tables())
+    facts, events = (by_time(table, [4, 14]) for table in bundled_tables(HALF))
     told: Any = None
     for part in (slice(0, 2), slice(2, None)):
         write_batches(tmp_path / "facts", facts[part])
         write_batches(tmp_path / "events", events[part])
         streams = [read_stream(spark, tmp_path / name) for name in ("facts", "events")]
         results = run_rules(
-            BUNDLE.rules, facts=streams[0], events=streams[1], key="scenario", disorder="1s", buckets=2
+            HALF.rules, facts=streams[0], events=streams[1], key="scenario", disorder="1s", buckets=2
         )
         told = run_to_end(results.told, tmp_path)
-    check(sorted(collected(told), key=lambda one: one.time))
+    check(sorted(collected(told), key=lambda one: one.time), HALF)
 
 
 # The example.
@@ -149,6 +150,7 @@ def test_the_example_is_the_same(spark: SparkSession, utc: None) -> None:
         assert cached.firings.count() == local.firings.num_rows
 
 
+@pytest.mark.soak
 def test_tables_beside_a_stream(spark: SparkSession, tmp_path: Path, utc: None) -> None:
     """Equipment as a table, alarms as a stream: what happens until the last alarm is what happens over tables."""
     given = example("alarms", spark)

@@ -30,7 +30,7 @@ from cepheid.pattern.rule_model import (
 from cepheid.pattern.types import NULL, UNKNOWN, Type, common, struct_of
 from cepheid.plan.rule_types import Known, Sight, check_assigned, check_test, value_type
 
-OLD = "old"
+OLD, TIME = "old", "time"
 
 
 def check_rules(rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> None:
@@ -101,6 +101,8 @@ class DeclaredTypes:
         if found is not None:
             fields = dict(found.fields)
             identity = UNKNOWN if found.key is None else fields.get(found.key, UNKNOWN)
+            if event:
+                fields.setdefault(TIME, UNKNOWN)  # those of tables have it, as a number or a date
             return Known(struct_of(fields), identity, event, type_name=name)
         self._check_meant(name, event, place)
         return Known(event=event, type_name=name)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 from cepheid.engines.rules.keys import Keys
@@ -11,19 +13,25 @@ from cepheid.errors import InputMistake, nearest
 
 
 def key_of(operation: Operation, keys: Keys) -> Any:
-    """The value of its key; None if no rule reads its type, or it has none: then nobody misses it."""
+    """The value of its key; None if no rule and no pattern reads its type: then nobody misses it."""
     column = keys.get((operation.type, operation.kind in (EVENT, RETRACT_EVENT)))
     if column is None:
         return None
-    if column in operation.fields:
-        return operation.fields[column]
-    if operation.identity is not None and not operation.fields:
-        return None
+    key = operation.fields.get(column)
+    if key is not None:
+        return _one_of_equals(key)
     raise InputMistake(
         f"a `{operation.type}` without its key `{column}`",
         code="no_key",
         hint=nearest(column, list(operation.fields)) or "name the column of each type: key={'Alarm': 'eqpt'}",
     )
+
+
+def _one_of_equals(key: Any) -> Any:
+    """7, 7.0 and a decimal 7 are equal to every test, so they are one key."""
+    if isinstance(key, (float, Decimal)) and isfinite(key) and key % 1 == 0:
+        return int(key)
+    return key
 
 
 def by_key(operations: Iterable[Operation], keys: Keys) -> Mapping[Any, list[Operation]]:

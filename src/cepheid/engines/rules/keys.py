@@ -6,8 +6,9 @@ that in every rule all conditions are equal on it, by tests such as `account == 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from cepheid.engines.program import Program
 from cepheid.errors import PatternMistake
 from cepheid.pattern.expr import Binary, Expr, Field, conjuncts
 from cepheid.pattern.rule_fields import variable_name
@@ -17,6 +18,7 @@ from cepheid.pattern.rule_model import (
     AssertFact,
     ChangeCondition,
     Condition,
+    Emit,
     EventCondition,
     FactCondition,
     NoEvent,
@@ -30,14 +32,31 @@ TypeName = tuple[str, bool]  # a type, and whether it is one of events
 Keys = dict[TypeName, str]
 _Allowed = dict[TypeName, frozenset[str]]
 _Term = tuple[int | str, str]  # a condition and a field of it, or a bound value and nothing
-IDENTITY = "id"  # the column of identities of types without a declared key
 
 
-def named_keys(rules: RuleSet, key: str | Mapping[str, str]) -> Keys:
-    """The user's word for it: one column of all types, or one for each."""
-    read = types_read(rules)
+def keys_of(
+    rules: RuleSet, program: Program | None, key: str | Mapping[str, str] | None, identity: str
+) -> Keys:
+    """The keys of all that is read: named by the user, or found. `identity`: the column of identities."""
+    if key is not None:
+        return named_keys(rules, key, () if program is None else program.event_types)
+    if program is not None:
+        raise PatternMistake(
+            "there are patterns beside the rules: by which key may both be split?",
+            code="no_key",
+            hint="name it: key='account', or key={'Account': 'id', 'Payment': 'account'}",
+        )
+    return inferred_keys(rules, identity)
+
+
+def named_keys(rules: RuleSet, key: str | Mapping[str, str], matched: Iterable[str] = ()) -> Keys:
+    """The user's word for it: one column of all types, or one for each. `matched`: events that patterns read."""
+    made = {(a.type, isinstance(a, AssertEvent)) for a in _asserts(rules)}
+    emitted = {a.stream for rule in rules.rules for a in rule.actions if isinstance(a, Emit)}
+    read = [kind for kind in types_read(rules) if kind not in made]
+    read += [(name, True) for name in matched if (name, True) not in {*read, *made} and name not in emitted]
     if isinstance(key, str):
-        return dict.fromkeys(read, key)
+        return dict.fromkeys([*read, *made], key)
     for name, _ in read:
         if name not in key:
             raise PatternMistake(
@@ -45,7 +64,12 @@ def named_keys(rules: RuleSet, key: str | Mapping[str, str]) -> Keys:
                 code="no_key",
                 hint=f"name the column of each type: key={{'{name}': ...}}",
             )
-    return {kind: key[kind[0]] for kind in read}
+    return {kind: key[kind[0]] for kind in [*read, *made] if kind[0] in key}
+
+
+def _asserts(rules: RuleSet) -> Iterator[AssertFact | AssertEvent]:
+    for rule in rules.rules:
+        yield from (a for a in rule.actions if isinstance(a, (AssertFact, AssertEvent)))
 
 
 def types_read(rules: RuleSet) -> list[TypeName]:
@@ -53,15 +77,15 @@ def types_read(rules: RuleSet) -> list[TypeName]:
     return list(dict.fromkeys(_type(c) for rule in rules.rules for c in rule.conditions))
 
 
-def inferred_keys(rules: RuleSet) -> Keys:
+def inferred_keys(rules: RuleSet, identity: str = "id") -> Keys:
     """A key that every rule's conditions are joined on, or a mistake that says what to do.
 
     >>> from cepheid.lang.rules import parse_rules
     >>> inferred_keys(parse_rules("rule R { when { ?e: E(); event A(eqpt == ?e) } then { } }"))
     {('E', False): 'id', ('A', True): 'eqpt'}
     """
-    identities = {(t.name, t.event): t.key or IDENTITY for t in rules.types}
-    found = _consistent([_Joins(rule, identities) for rule in rules.rules], {})
+    identities = {(t.name, t.event): t.key or identity for t in rules.types}
+    found = _consistent([_Joins(rule, identities, identity) for rule in rules.rules], {})
     if found is None:
         raise PatternMistake(
             "no field was found on which the conditions of every rule are joined",
@@ -86,8 +110,8 @@ def _consistent(left: list[_Joins], allowed: _Allowed) -> _Allowed | None:
 class _Joins:
     """Which fields of a rule's conditions are equal."""
 
-    def __init__(self, rule: Rule, identities: Mapping[TypeName, str]) -> None:
-        self.rule, self.identities = rule, identities
+    def __init__(self, rule: Rule, identities: Mapping[TypeName, str], identity: str) -> None:
+        self.rule, self.identities, self.identity = rule, identities, identity
         self.parent: dict[_Term, _Term] = {}
         self.variables: dict[str, int] = {}
         self.values: set[str] = set()
@@ -156,7 +180,7 @@ class _Joins:
 
     def _identity(self, number: int) -> str:
         """A change is of the fact that changed."""
-        return self.identities.get(_type(self.rule.conditions[number]), IDENTITY)
+        return self.identities.get(_type(self.rule.conditions[number]), self.identity)
 
     def _root(self, term: _Term) -> _Term:
         while self.parent.setdefault(term, term) != term:

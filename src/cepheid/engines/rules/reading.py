@@ -7,7 +7,7 @@ Facts are rows with an interval in which they are so (`valid_from`, `valid_to`),
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,19 @@ class RuleColumns:
     def of_facts(self) -> tuple[str, ...]:
         """What is said of a fact and is no field of it."""
         return (self.type, self.time, self.valid_from, self.valid_to, self.op)
+
+
+def rule_columns(names: Mapping[str, str]) -> RuleColumns:
+    """As they are named in a call."""
+    known = [f.name for f in fields(RuleColumns)]
+    for name in names:
+        if name not in known:
+            raise InputMistake(
+                f"there is no option `{name}`",
+                code="bad_option",
+                hint=nearest(name, known) or f"columns are named by {', '.join(known)}",
+            )
+    return RuleColumns(**names)
 
 
 class OperationMaker:
@@ -141,9 +154,9 @@ class OperationMaker:
         left_out = self.columns.of_facts()
         return {name: value for name, value in values.items() if name not in left_out}
 
-    def _own(self, fields: _Fields, type: str | None) -> _Fields:
+    def _own(self, values: _Fields, type: str | None) -> _Fields:
         """In a table of several types a column that is null is one of another type."""
-        return fields if type is not None else {n: v for n, v in fields.items() if v is not None}
+        return values if type is not None else {n: v for n, v in values.items() if v is not None}
 
     def _identity(self, kind: str, event: bool, fields: Mapping[str, Any]) -> Any:
         key = self.keys.get((kind, event))

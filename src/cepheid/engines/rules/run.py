@@ -8,10 +8,10 @@ from typing import Any
 
 from cepheid.engines.graph.clock import Clock
 from cepheid.engines.rules.keyed import by_key
-from cepheid.engines.rules.keys import inferred_keys, named_keys
+from cepheid.engines.rules.keys import keys_of
 from cepheid.engines.rules.operations import Operation, in_order, with_ends
 from cepheid.engines.rules.prepared import Prepared, prepare
-from cepheid.engines.rules.reading import OperationMaker, RuleColumns, read_events, read_facts
+from cepheid.engines.rules.reading import OperationMaker, read_events, read_facts, rule_columns
 from cepheid.engines.rules.session import with_times
 from cepheid.engines.rules.tables import RuleResults
 from cepheid.engines.rules.told import Told
@@ -64,18 +64,19 @@ def run_rules(
             max_firings=max_firings,
             until=None if until is None else clock.microseconds(until),
             source=source,
-            columns=RuleColumns(**columns),
+            columns=rule_columns(columns),
             disorder=disorder,
             buckets=buckets,
         )
     prepared = prepare(rules, patterns, source, time_unit, max_firings)
-    maker = OperationMaker(prepared.rules, RuleColumns(**columns), clock)
+    named = rule_columns(columns)
+    maker = OperationMaker(prepared.rules, named, clock)
     operations = in_order([*read_facts(facts, maker), *read_events(events, maker)])
     end = None if until is None else clock.microseconds(until)
     if key is None and not split:
         told = replay(prepared, operations, end)
     else:
-        keys = inferred_keys(prepared.rules) if key is None else named_keys(prepared.rules, key)
+        keys = keys_of(prepared.rules, prepared.program, key, named.id)
         told = []
         for value, own in by_key(operations, keys).items():
             told += [replace(one, key=value) for one in replay(prepared, own, end)]

@@ -21,7 +21,7 @@ from cepheid.engines.rules.operations import (
     with_ends,
 )
 from cepheid.engines.rules.prepared import prepare
-from cepheid.engines.rules.reading import OperationMaker, RuleColumns, read_events, read_facts
+from cepheid.engines.rules.reading import OperationMaker, read_events, read_facts, rule_columns
 from cepheid.engines.rules.saving import restored, snapshot_of
 from cepheid.engines.rules.tables import RuleResults
 from cepheid.engines.rules.told import Object, Told, firing_text
@@ -162,7 +162,7 @@ class Rules:
 
     def read(self, facts: Any = None, events: Any = None, **columns: str) -> Happened:
         """All of tables or files in the order of time, as `run_rules` reads them; time goes on from where it is."""
-        maker = OperationMaker(self.rules, RuleColumns(**columns), self._clock)
+        maker = OperationMaker(self.rules, rule_columns(columns), self._clock)
         given = [*read_facts(facts, maker), *read_events(events, maker)]
         operations = with_ends(in_order(given, self._driver.clock))
         return self._happened([one for o in operations for one in self._driver.apply(o)])

@@ -77,15 +77,15 @@ class Encoding:
     def _rows(
         self, values: dict[str, Any], source: Source, logged: bool, maker: OperationMaker
     ) -> Iterator[dict[str, Any]]:
+        """Of a type that nobody reads there is none."""
+        named = dict(maker.unnamed)
         for operation in _operations(values, source, logged, maker):
             key = key_of(operation, self.keys)
-            if key is not None:
-                yield _row(operation, key, source)
-
-    def operations(self, table: pa.Table, source: Source) -> list[dict[str, Any]]:
-        """The rows of a table that is here."""
-        maker = OperationMaker(self.rules, self.columns, Clock(self.time_unit))
-        return [row for b in table.to_batches() for row in self._encoded(b, source, maker).to_pylist()]
+            if key is None:
+                continue
+            if operation.kind != EVENT and (operation.identity is None or maker.unnamed != named):
+                raise _no_identity(operation)
+            yield _row(operation, key, source)
 
 
 def _operations(
@@ -93,19 +93,7 @@ def _operations(
 ) -> Iterable[Operation]:
     if source.events:
         return (maker.event(values, source.type),)
-    if logged:
-        return (_with_identity(maker.change(values, source.type)),)
-    numbered = dict(maker.unnamed)
-    found = list(maker.fact(values, source.type))
-    if maker.unnamed != numbered:
-        raise _no_identity(found[0])
-    return found
-
-
-def _with_identity(operation: Operation) -> Operation:
-    if operation.identity is None:
-        raise _no_identity(operation)
-    return operation
+    return (maker.change(values, source.type),) if logged else list(maker.fact(values, source.type))
 
 
 def _no_identity(operation: Operation) -> InputMistake:

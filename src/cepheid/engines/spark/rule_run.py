@@ -11,7 +11,7 @@ from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.options import Duration
 from cepheid.engines.rules.feeding import read_by
 from cepheid.engines.rules.given import gathered
-from cepheid.engines.rules.keys import inferred_keys, named_keys
+from cepheid.engines.rules.keys import keys_of
 from cepheid.engines.rules.prepared import Prepared, prepare
 from cepheid.engines.rules.reading import RuleColumns
 from cepheid.engines.spark.arrow_tasks import arrow_kinds
@@ -56,7 +56,7 @@ def run_on_spark(
     check_worker_python(tables[0][1])
     known = tuple(_types(tables, gathered(rules, source), columns))
     prepared = prepare(rules, patterns, source, time_unit, max_firings, known)
-    keys = inferred_keys(prepared.rules) if key is None else named_keys(prepared.rules, key)
+    keys = keys_of(prepared.rules, prepared.program, key, columns.id)
     encoding = Encoding(prepared.rules, keys, columns, time_unit)
     if any(df.isStreaming for _, df in tables):
         from cepheid.engines.spark.rule_stream import told_in_stream
@@ -75,21 +75,17 @@ def run_on_spark(
 def _tables(facts: Any, events: Any) -> Iterator[Table]:
     number = 0
     for given, are_events in ((facts, False), (events, True)):
-        for type, df in given.items() if isinstance(given, Mapping) else ((None, given),):
+        for name, df in given.items() if isinstance(given, Mapping) else ((None, given),):
             if df is None:
                 continue
             if not is_spark(df):
                 raise InputMistake(
-                    f"a {type_name(df)} among DataFrames of Spark",
+                    f"a {type(df).__name__} among DataFrames of Spark",
                     code="bad_input",
                     hint="make it one: spark.createDataFrame(...)",
                 )
-            yield Source(number, type, are_events), df
+            yield Source(number, name, are_events), df
             number += 1
-
-
-def type_name(given: Any) -> str:
-    return type(given).__name__
 
 
 def _types(tables: list[Table], rules: RuleSet, columns: RuleColumns) -> Iterator[ObjectType]:

@@ -20,7 +20,7 @@ from cepheid.engines.spark.processor import processor
 from cepheid.engines.spark.row_work import BODY, METRICS
 from cepheid.engines.spark.rule_rows import KEY, Encoding, Source, encoded
 from cepheid.engines.spark.rule_work import RuleWork
-from cepheid.engines.spark.setup import check_state_store
+from cepheid.engines.spark.setup import check_state_store, check_time_column
 from cepheid.engines.spark.stream import bucket_column, bucket_count, watermark_of
 from cepheid.errors import InputMistake
 from cepheid.matching.snapshot import ipc
@@ -63,12 +63,7 @@ def _marked(df: DataFrame, source: Source, encoding: Encoding, disorder: Duratio
     """With a watermark on its time."""
     columns = encoding.columns
     time = columns.time if source.events or columns.valid_from not in df.columns else columns.valid_from
-    if time not in df.columns:
-        raise InputMistake(
-            f"a stream without a column `{time}`",
-            code="no_time_column",
-            hint="a stream of facts is a log with a time; name its column: time=...",
-        )
+    check_time_column(df, time)
     if watermark_of(df, time) is not None:
         return df
     if disorder is None:
