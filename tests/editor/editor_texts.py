@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 from doc_examples import documents
@@ -14,7 +15,8 @@ ROOT = Path(__file__).parent.parent.parent
 _BLOCK = re.compile(r"^```(cep|graph|matches)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def texts() -> list[str]:
+@cache
+def texts() -> tuple[str, ...]:
     """Right and wrong ones."""
     found = [s.query for s in load_scenarios(ROOT / "tests" / "scenarios") if isinstance(s.query, str)]
     for path in documents(ROOT):
@@ -24,7 +26,7 @@ def texts() -> list[str]:
             found += _queries(block) if language != "graph" else [block]
     found.append((ROOT / "src" / "cepheid" / "demo" / "fraud.cep").read_text(encoding="utf-8"))
     found += [p.read_text(encoding="utf-8") for p in sorted((ROOT / "examples").rglob("*.graph"))]
-    return [text for text in dict.fromkeys(found) if language_of(text) is not Language.QUERIES]
+    return tuple(text for text in dict.fromkeys(found) if language_of(text) is not Language.QUERIES)
 
 
 def _queries(block: str) -> list[str]:

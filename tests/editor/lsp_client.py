@@ -17,7 +17,7 @@ TIMEOUT = 60
 
 
 class Client:
-    def __init__(self, encodings: list[str] | None = None) -> None:
+    def __init__(self) -> None:
         package = Path(cepheid.__file__).parent.parent
         self.process = subprocess.Popen(
             [sys.executable, "-m", "cepheid", "lsp"],
@@ -30,10 +30,8 @@ class Client:
         threading.Thread(target=self._listen, daemon=True).start()
         self._last = 0
         self.notifications: list[dict[str, Any]] = []
-        general = {"general": {"positionEncodings": encodings}} if encodings else {}
-        self.capabilities = self.request(
-            "initialize", {"processId": None, "rootUri": None, "capabilities": general}
-        )["capabilities"]
+        params = {"processId": None, "rootUri": None, "capabilities": {}}
+        self.capabilities = self.request("initialize", params)["capabilities"]
         self.notify("initialized", {})
 
     # Messages.

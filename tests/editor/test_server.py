@@ -10,6 +10,11 @@ from lsp_client import Client
 
 pytest.importorskip("pygls", reason="needs the extra lsp")
 
+from lsprotocol.types import PositionEncodingKind
+from pygls.workspace import PositionCodec, TextDocument
+
+from cepheid.editor.server import Text
+
 RULES = """\
 event Order   { id: int, total: float, note: string }
 event Payment { order_id: int, amount: float }
@@ -169,10 +174,14 @@ def test_places_are_counted_as_the_editor_counts(client: Client) -> None:
     text = "stream S = A[note == '\U0001f511' and v >]"
     (found,) = client.open(text)
     assert found["range"]["start"]["character"] == text.index("]") + 1
-    by_character = Client(["utf-32"])
-    (found,) = by_character.open(text)
-    assert found["range"]["start"]["character"] == text.index("]")
-    assert by_character.close() == 0
+    position = {"line": 0, "character": text.index("note") + 1}
+    assert client.ask("hover", **position) is not None
+    by_character = Text(
+        TextDocument("file:///a.cep", text, position_codec=PositionCodec(PositionEncodingKind.Utf32))
+    )
+    start = text.index("]")
+    assert by_character.range(start, start + 1).start.character == start
+    assert by_character.offset(by_character.range(start, start).start) == start
 
 
 def test_graph_patterns(client: Client) -> None:

@@ -130,11 +130,11 @@ def check_correlations(count: int, derandomize: bool) -> None:
 
 
 def test_a_detection_finds_what_fits() -> None:
-    check_detections(120, True)
+    check_detections(80, True)
 
 
 def test_a_correlation_finds_what_the_definition_says() -> None:
-    check_correlations(150, True)
+    check_correlations(90, True)
 
 
 @pytest.mark.soak
