@@ -25,7 +25,7 @@ from cepheid.testing.strategies import FAMILIES, cases
 
 QUIET = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 EXAMPLES = settings(
-    max_examples=25, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
+    max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
 )
 
 

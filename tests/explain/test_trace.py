@@ -120,6 +120,11 @@ def test_looped() -> None:
     assert sorted(held(found, m.run) for m in of(found, Matched)) == ["A1 B1 B2 C1", "A1 B1 C1"]
 
 
+def test_another_round_of_a_group() -> None:
+    found = happened("A as a -> (B as b -> C as c){1,2} -> D as d", "A1 B1 C1 B2 C2 D1")
+    assert [held(found, x.run) for x in of(found, Looped)] == ["A1 B1 C1 B2"]
+
+
 def test_passed_with_the_values() -> None:
     found = happened("A as a -> B[v > a.v * 2] as b", "A1{v: 60} B1{v: 80}")
     (passed,) = of(found, Passed)
@@ -162,6 +167,8 @@ def test_expired_by_the_window_and_by_a_step() -> None:
     found = happened("A as a -> B as b within 5s -> C as c", "A1@2 X1@25")
     (expired,) = of(found, Expired)
     assert (expired.window, expired.deadline) == ("the step's within 5s", 7 * 10**6)
+    found = happened("A as a -> (B as b -> C as c -> D as d) within 9s -> E", "A1 B1@2 C1@7 X1@40")
+    assert of(found, Expired)[-1].window == "the step's within 9s"
 
 
 def test_dropped_withheld_and_evicted() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +88,7 @@ def test_a_column_of_another_name() -> None:
     [
         ({"expected": ["a1", "b9"]}, "unknown_event", "`id` = b9"),
         ({"expected": ["a11"]}, "unknown_event", "did you mean `a1`"),
+        ({"key": {"uu": "ann"}}, "bad_key", "did you mean `u`"),
         ({"stream": "Nowhere"}, "unknown_stream", "Nowhere"),
     ],
 )
@@ -135,6 +137,14 @@ def test_too_many_events_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
         cepheid.why_not("A as a -> B as b", list(many(400)))
     assert caught.value.code == "too_many_events"
     assert "has no partition key" in str(caught.value)
+
+
+def test_many_events_that_cannot_be_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an open file nothing would be left: that must not look like no events."""
+    monkeypatch.setattr(slices, "MOST_EVENTS", 60)
+    lines = io.StringIO("".join(json.dumps(row) + "\n" for row in many(400)))
+    with pytest.raises(CepheidError, match="cannot be read twice"):
+        cepheid.why_not(QUERY, lines)
 
 
 def test_what_would_take_too_long_is_said() -> None:

@@ -91,6 +91,7 @@ def take_slice(
     census = _Census(plan, wanted, job)
     events, found = census.read(job)
     _refuse_unknown(wanted, found, census)
+    _refuse_no_column(wanted, census)
     if census.kept_all:
         return _finished(plan, planned, job, events, list(found.values()), wanted)
     if planned.feeds_on or not plan.key:
@@ -98,6 +99,12 @@ def take_slice(
     keys = census.chosen([lookup_key(census.key(e), plan.inferred_key) for e in found.values()])
     again = open_job()
     events, found = census.read_keys(again, keys)
+    if not events:
+        raise InputMistake(
+            f"{census.total:,} events are more than can be looked at one by one, and they cannot be read twice",
+            code="too_many_events",
+            hint="write them to a file and give its path, or look at one key",
+        )
     note = f"of {census.total:,} events in {len(census.masks):,} partitions, the likeliest {len(keys):,} were looked at"
     return _finished(plan, planned, again, events, list(found.values()), wanted, (note,))
 
@@ -120,6 +127,7 @@ class _Census:
         self.total = 0
         self.kept_all = True
         self.ids: list[str] = []
+        self.fields: set[str] = set()
         self.has_ids = False
         # Streams that feed this one may be partitioned otherwise: nothing may be left out before them.
         self.all_needed = bool(job.program[plan.name].feeds_on)
@@ -132,6 +140,7 @@ class _Census:
         events: list[Event] = []
         found: dict[str, Event] = {}
         for event in _read(job):
+            self.fields.update(event.fields)
             named = self._named(event, found)
             if not (named or self.all_needed or self.wanted.holds(event)):
                 continue
@@ -247,6 +256,16 @@ def _refuse_unknown(wanted: Wanted, found: Mapping[str, Event], census: _Census)
                 code="unknown_event",
                 hint=nearest(name, census.ids)
                 or "events are named by a column (`id`) or, without one, by their number",
+            )
+
+
+def _refuse_no_column(wanted: Wanted, census: _Census) -> None:
+    for name in wanted.key:
+        if census.fields and name not in census.fields:
+            raise InputMistake(
+                f"no event has the field `{name}` of the key",
+                code="bad_key",
+                hint=nearest(name, census.fields),
             )
 
 

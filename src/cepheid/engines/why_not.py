@@ -97,7 +97,7 @@ def slice_of(query: object, events: Any, options: Options, asked: Asked) -> Slic
     if is_spark(events):
         events = _pulled(query, events, options, asked)
         asked = replace(asked, key=None)
-    elif not hasattr(events, "__len__") and hasattr(events, "__next__"):
+    elif hasattr(events, "__next__") and not hasattr(events, "read"):
         events = list(events)  # it may have to be read twice
 
     def open_job() -> Job:

@@ -167,6 +167,7 @@ class _Walk:
 
     def _awaited(self, run: Run, accept: Accept, now: int | None) -> Iterator[Cause]:
         deadline = self.moves.absence_deadline(run, accept)
+        only_next = all(self.automaton.absences[a].node.next for a in accept.absences)
         for other in self._after(run.last.index):
             if deadline is not None and other.event.time > deadline:
                 return
@@ -174,7 +175,7 @@ class _Walk:
             if found:
                 yield found[0]
                 return
-            if deadline is None:
+            if only_next or deadline is None:
                 return  # `NOT next`: the next event has decided it
         reached = max([t.event.time for t in self.timeline] + ([now] if now is not None else []))
         if deadline is None or reached <= deadline:

@@ -215,8 +215,8 @@ class Recorder:
 
     def _advanced(self, partition: Partition, step: _Step, run: Run, forked: bool) -> None:
         thread = self._thread(run, partition)
-        kind = Looped if _looped(run) else Advanced
         parent = thread.parent if thread.parent is not None else thread.number
+        kind = Looped if _looped(self.threads[parent].run, run) else Advanced
         step.happened.append(kind(thread.number, thread.held[-1][0], parent, forked))
 
     def _end(self, partition: Partition, step: _Step, run: Run, how: Happening) -> None:
@@ -304,7 +304,7 @@ class Recorder:
         within = self.rules.plan.pattern.within
         if within is not None and run.start_time + within == deadline:
             return Expired(number, f"within {duration_text(within)}", within, deadline)
-        bound = deadline - run.last.event.time
+        bound = _own_bound(partition, run, deadline)
         return Expired(number, f"the step's within {duration_text(bound)}", bound, deadline)
 
     def _silent(self, partition: Partition, step: _Step, run: Run, number: int) -> Happening:
@@ -329,9 +329,27 @@ class Recorder:
         return "an event of it is used by another match"
 
 
-def _looped(run: Run) -> bool:
-    """Taken at the place of the event before: another one of a closure."""
-    return len(run.taken) > 1 and run.taken[-2].position == run.taken[-1].position
+def _looped(before: Run, run: Run) -> bool:
+    """Did it begin another round of a closure it was in?"""
+    return any(run.counts.get(closure, 0) > count for closure, count in before.counts.items())
+
+
+def _own_bound(partition: Partition, run: Run, deadline: int) -> int:
+    """The bound of a step, a group or a closure's gap that ended at this deadline."""
+    automaton = partition.plan.automaton
+    for edge in automaton.out[run.state]:
+        mark = run.mark(edge.component)
+        bounds = [] if edge.gap is None or mark is None else [(mark.event.time, edge.gap)]
+        for number in edge.inside:
+            scope = automaton.scopes[number]
+            if number not in edge.opens:
+                bounds.append((run.scopes[number], scope.bound))
+            elif scope.from_previous and mark is not None:
+                bounds.append((mark.event.time, scope.bound))
+        for began, bound in bounds:
+            if began + bound == deadline:
+                return bound
+    return deadline - run.last.event.time
 
 
 def _until(partition: Partition, run: Run, taken: Taken) -> bool:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cepheid.explain.causes import Cause
-from cepheid.explain.changes import Change, exact, loosenings, loosest, nearest_types, size, unread
+from cepheid.explain.changes import Change, exact, loosenings, nearest_types, size, unread
 from cepheid.explain.event_words import event_names
 from cepheid.explain.examining import Placed, Timeline, examine
 from cepheid.explain.failing import Rules
 from cepheid.explain.furthest import Attempt, furthest
 from cepheid.explain.happenings import Dropped, Evicted, Trace, Withheld
+from cepheid.explain.loosest import loosest
 from cepheid.explain.recorder import trace
 from cepheid.explain.searching import Found, Goal, find, planned
 from cepheid.explain.words import shown_pattern
