@@ -29,11 +29,7 @@ class TrendMatcher(ReferenceMatcher):
         self.linked = linked_trends(plan)
         self.measures = Measures(plan.trends.columns, plan.automaton.positions)
         if self.late_memory:
-            raise InputMistake(
-                f"`{plan.name}` aggregates trends, and an aggregate that was given out cannot be taken back",
-                code="late_trends",
-                hint="leave out `lateness`; a larger `disorder` waits longer for events out of order",
-            )
+            raise no_late_trends(plan.name)
 
     def _new_partition(self, values: tuple[Any, ...]) -> Partition:
         own = (self.plan, self.tests, values, self.listener)
@@ -42,6 +38,15 @@ class TrendMatcher(ReferenceMatcher):
         if self.linked is not None and is_indexed(self.linked):
             return ByNeighbour(*own, trends=self.trends, measures=self.measures, linked=self.linked)
         return ByClass(*own, trends=self.trends, measures=self.measures, futures=self.futures)
+
+
+def no_late_trends(name: str) -> InputMistake:
+    """Why a stream with aggregates over trends cannot take late events."""
+    return InputMistake(
+        f"`{name}` aggregates trends, and an aggregate that was given out cannot be taken back",
+        code="late_trends",
+        hint="leave out `lateness`; a larger `disorder` waits longer for events out of order",
+    )
 
 
 def matcher_of(

@@ -26,6 +26,7 @@ from cepheid.engines.spark.units import Unit, narrowed, units_of
 from cepheid.engines.spark.work import StreamWork, Work
 from cepheid.errors import CepheidWarning, InputMistake
 from cepheid.time.lateness import Lateness
+from cepheid.trends.matcher import no_late_trends
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -108,6 +109,7 @@ def plan_job(query: object, df: DataFrame, options: Options) -> SparkJob:
         return SparkJob(df, program, given, options)
     check_state_store(df)
     _refuse_batch_options(options)
+    _refuse_late_trends(program, options)
     return SparkJob(with_watermark(df, given, options.disorder), program, given, options)
 
 
@@ -168,6 +170,12 @@ def _refuse_stream_options(options: Options) -> None:
                 code="bad_option",
                 hint="leave it out",
             )
+
+
+def _refuse_late_trends(program: Program, options: Options) -> None:
+    for planned in program:
+        if planned.plan.trends is not None and options.lateness is not None and options.lateness.threshold:
+            raise no_late_trends(planned.name)
 
 
 def _refuse_batch_options(options: Options) -> None:

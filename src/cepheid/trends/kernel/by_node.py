@@ -22,6 +22,7 @@ from cepheid.trends.kernel.jit import compiled, entrance
 STATE, LAST, NAMED, START = 0, 1, 2, 3  # columns of a node
 OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
 NULL = -1  # rank of no value
+_MIXING = -7046029254386353131
 
 
 @compiled
@@ -58,7 +59,8 @@ def passes(first, last, row, node, tests, own, others):
 def place_of(state, named, start, slots, stamps, stamp, nodes):
     """Where such a node is among those the event makes, or a free place for it."""
     mask = len(slots) - 1
-    at = (state * 1000003 + named * 7919 + (start >> 3) * 31 + start) & mask
+    # Times end in many zero bits: the product has the others' in its upper half.
+    at = (((state + named * 31 + start * 17) * _MIXING) >> 32) & mask
     while stamps[at] == stamp:
         node = nodes[slots[at]]
         if node[STATE] == state and node[NAMED] == named and node[START] == start:
