@@ -165,7 +165,6 @@ def test_counting_refuses_what_it_cannot_count() -> None:
     "query",
     [
         "T as t -> all T[v > t.v] as up .within(1m) .trend_aggregate(n: count_trends()) .emit(v: t.v, n: n)",
-        "A as a -> B as b .forecast(confidence: 0.6) .where(forecast_probability > 0.7) .emit(when: forecast_time)",
     ],
 )
 def test_what_comes_later_is_read_and_said(query: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cepheid.errors import PatternMistake, nearest
 from cepheid.lang.parser import parse_expression, parse_query
@@ -26,6 +27,7 @@ class PlannedStream:
     plan: Plan
     columns: tuple[tuple[str, Type], ...]
     feeds_on: tuple[str, ...]  # other streams it reads
+    trained: dict[str, Any] | None = None  # what its forecasts learned before
 
     @property
     def name(self) -> str:
@@ -96,7 +98,7 @@ def compile(
     planned: list[PlannedStream] = []
     for stream in _upstream_first(declarations.streams):
         _refuse_later(stream)
-        plan = plan_pattern(stream.pattern, known, stream.name, stream.outputs)
+        plan = plan_pattern(stream.pattern, known, stream.name, stream.outputs, stream.forecast)
         columns = output_types(stream, plan, known)
         own = {s.name for s in declarations.streams}
         feeds_on = tuple(t for t in dict.fromkeys(plan.event_types) if t in own)

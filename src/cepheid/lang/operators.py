@@ -9,6 +9,7 @@ from typing import Any
 
 from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.lang.expressions import read_expression, read_name
+from cepheid.lang.forecast_operator import read_forecast
 from cepheid.lang.source import Source
 from cepheid.pattern.duration import duration, duration_text
 from cepheid.pattern.expr import Binary, Call, Expr, Field, Literal, conjunction, conjuncts
@@ -126,9 +127,12 @@ def _partition_by(pattern: Pattern, operator: Operator) -> Pattern:
     )
 
 
-def _where(pattern: Pattern, operator: Operator) -> Pattern:
+def _where(stream: Stream, operator: Operator) -> Stream:
+    """After `.forecast` it is about what is foretold."""
     added = operator.expressions(1, ".where(a.x > b.x)")
-    return replace(pattern, where=conjunction([*conjuncts(pattern.where), *added]))
+    part = stream.pattern if stream.forecast is None else stream.forecast
+    changed: Any = replace(part, where=conjunction([*conjuncts(part.where), *added]))
+    return replace(stream, **{"pattern" if stream.forecast is None else "forecast": changed})
 
 
 def _selection(selection: Selection) -> Callable[[Pattern, Operator], Pattern]:
@@ -198,7 +202,8 @@ def _limit(pattern: Pattern, operator: Operator) -> Pattern:
 
 
 def _emit(stream: Stream, operator: Operator) -> Stream:
-    if stream.outputs is not None:
+    before = stream.outputs if stream.forecast is None else stream.forecast.outputs
+    if before is not None:
         raise operator.mistake("the stream has two `.emit`", "put all columns into one")
     if any(a.expr is None for a in operator.arguments):
         return stream
@@ -211,6 +216,8 @@ def _emit(stream: Stream, operator: Operator) -> Stream:
         taken.add(output.name)
     if not outputs:
         raise operator.mistake("`.emit()` without columns", "write .emit(user: a.user), or leave it out")
+    if stream.forecast is not None:
+        return replace(stream, forecast=replace(stream.forecast, outputs=outputs))
     return replace(stream, outputs=outputs)
 
 
@@ -241,7 +248,7 @@ def _misplaced_monotonic(stream: Stream, operator: Operator) -> Stream:
 _OPERATORS: dict[str, Callable[[Stream, Operator], Stream]] = {
     "within": _on_pattern(_within),
     "partition_by": _on_pattern(_partition_by),
-    "where": _on_pattern(_where),
+    "where": _where,
     "stam": _on_pattern(_selection(Selection.STAM)),
     "stnm": _on_pattern(_selection(Selection.STNM)),
     "strict": _on_pattern(_selection(Selection.STRICT)),
@@ -253,7 +260,7 @@ _OPERATORS: dict[str, Callable[[Stream, Operator], Stream]] = {
     "limit": _on_pattern(_limit),
     "emit": _emit,
     "trend_aggregate": _later,
-    "forecast": _later,
+    "forecast": read_forecast,
     "increasing": _misplaced_monotonic,
     "decreasing": _misplaced_monotonic,
 }

@@ -91,7 +91,7 @@ class _NamedPatterns(dict[str, Pattern]):
         return stream.pattern
 
     def _only_pattern(self, stream: Stream, tree: Any) -> None:
-        if stream.outputs is not None or stream.later:
+        if stream.outputs is not None or stream.later or stream.forecast is not None:
             raise PatternMistake(
                 "a pattern has no output of its own",
                 code="emit_in_pattern",

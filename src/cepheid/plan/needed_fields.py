@@ -8,12 +8,14 @@ from cepheid.pattern.expr import Aggregate, Element, Expr, Field, Opaque, walk
 from cepheid.pattern.model import Closure, Output, Pattern, Step, walk_nodes
 
 
-def needed_fields(pattern: Pattern, outputs: tuple[Output, ...] | None) -> frozenset[str] | None:
+def needed_fields(
+    pattern: Pattern, outputs: tuple[Output, ...] | None, others: Iterable[Expr] = ()
+) -> frozenset[str] | None:
     """The names of the needed fields, of whatever type of event; None: all of them."""
     if outputs is None:
         return None
     names: set[str] = set()
-    for expr in [*_conditions(pattern), *(o.expr for o in outputs)]:
+    for expr in [*_conditions(pattern), *(o.expr for o in outputs), *others]:
         for node in walk(expr):
             if isinstance(node, Opaque):
                 return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cepheid.pattern.expr import Expr
-from cepheid.pattern.model import Arrow, Emission, Guard, Pattern
+from cepheid.pattern.model import Arrow, Emission, Forecast, Guard, Pattern
 from cepheid.plan.automaton import Automaton
 
 
@@ -34,13 +34,15 @@ class Plan:
     needed: frozenset[str] | None = None  # the fields runs remember; None: all
     output_exprs: tuple[Expr, ...] = ()
     counting: bool = False  # the answer only counts matches: count_matches()
+    forecast: Forecast | None = None
 
     @property
     def sees_all_events(self) -> bool:
-        """Neighbours and `until` look at every event of the partition, also those no step names."""
+        """Neighbours, `until` and forecasts look at every event of the partition, also those no step names."""
         automaton = self.automaton
         return (
-            any(e.arrow is Arrow.NEXT for e in automaton.edges)
+            self.forecast is not None
+            or any(e.arrow is Arrow.NEXT for e in automaton.edges)
             or any(a.node.next for a in automaton.absences)
             or any(c.until is not None for c in automaton.closures)
         )

@@ -95,4 +95,6 @@ def _match(
             found = match_all(matchers, rows, end, pool, work.threads)
             for result, answers in zip(results, found, strict=True):
                 result.add(rows, answers, end)
+                if result.stream.forecasts:
+                    result.forecast(rows, group, end)
     return {s.name: result.answer() for s, result in zip(group.streams, results, strict=True)}

@@ -22,6 +22,8 @@ def why_not_kernel(program: Program, layout: Layout, late_memory: int = 0) -> di
 
 
 def _why_not(planned: PlannedStream, program: Program, layout: Layout, late_memory: int) -> str | None:
+    if planned.plan.forecast is not None:
+        return "it forecasts its open runs"
     if any(other.feeds_on for other in program):
         return "it feeds on another stream" if planned.feeds_on else "it runs together with what it feeds"
     if len(planned.plan.key) != layout.keys:
