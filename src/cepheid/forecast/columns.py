@@ -273,9 +273,10 @@ class ColumnForecasts:
         completion = self.completion
         assert completion is not None
         chances, place = completion.chances[row[k.F_CONTEXT]][row[k.F_SET]], values[1]
+        areas = completion.areas[row[k.F_CONTEXT]][row[k.F_SET]]
         tail, width = (1.0 - self.forecast.interval) / 2, completion.width
         lengths = (
-            expected(chances, place),
+            expected(chances, areas, place),
             quantile(chances, place, tail),
             quantile(chances, place, 1.0 - tail),
         )

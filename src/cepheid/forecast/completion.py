@@ -41,6 +41,7 @@ class Completion:
     width: float
     size: int
     chances: list[list[list[float]]]
+    areas: list[list[list[float]]]  # below the chances, up to each step
 
     @classmethod
     def of(cls, tree: ContextTree, gaps: Gaps, outcomes: Outcomes, reach: Reach) -> Completion:
@@ -52,15 +53,17 @@ class Completion:
         size = max(1, min(2 * size, ceil(span / width)))
         steps = _Steps(laws, gaps, ways, shares, width, size)
         chances = steps.limited(reach.events) if reach.events is not None else steps.unlimited()
-        return cls(laws, sets, width, size, chances.tolist())
+        areas = np.zeros_like(chances)
+        areas[..., 1:] = np.cumsum((chances[..., 1:] + chances[..., :-1]) / 2, axis=-1)
+        return cls(laws, sets, width, size, chances.tolist(), areas.tolist())
 
-    def row(self, context: int, places: Outcome) -> list[float] | None:
-        """The chances of a run whose copies are there; of the best of them, if the set as a whole is not known."""
+    def number(self, context: int, places: Outcome) -> int | None:
+        """Of the set of places; of the best of them, if the set as a whole is not known."""
         number = self.sets.get(places)
         if number is not None:
-            return self.chances[context][number]
-        known = [self.chances[context][self.sets[p,]] for p in places if (p,) in self.sets]
-        return max(known, key=lambda row: row[-1], default=None)
+            return number
+        known = [self.sets[p,] for p in places if (p,) in self.sets]
+        return max(known, key=lambda one: self.chances[context][one][-1], default=None)
 
     def place(self, budget: float | None) -> float:
         """Where on the grid a length of time is."""
@@ -73,15 +76,13 @@ def value_at(row: list[float], place: float) -> float:
     return row[low] if not part else row[low] + part * (row[low + 1] - row[low])
 
 
-def expected(row: list[float], place: float) -> float:
+def expected(row: list[float], areas: list[float], place: float) -> float:
     """The mean place of completion, given that it comes before `place`."""
     whole = value_at(row, place)
     if whole <= 0.0:
         return 0.0
     low = int(place)
-    area = sum((row[k] + row[k + 1]) / 2 for k in range(low))
-    area += (place - low) * (row[low] + whole) / 2
-    return place - area / whole
+    return place - (areas[low] + (place - low) * (row[low] + whole) / 2) / whole
 
 
 def quantile(row: list[float], place: float, share: float) -> float:

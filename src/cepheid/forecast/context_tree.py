@@ -114,7 +114,9 @@ class ContextTree:
 
 
 def log_sum(odds: float) -> float:
-    """log(1 + e^odds), also for big ones."""
+    """log(1 + e^odds); beyond 40 a float cannot tell it from its limit."""
+    if abs(odds) > 40.0:
+        return max(odds, 0.0)
     return odds + log1p(exp(-odds)) if odds > 0 else log1p(exp(odds))
 
 
@@ -167,7 +169,7 @@ def _share(odds: float) -> float:
 
 
 def _automaton(foretold: dict[tuple[int, ...], list[float]], symbols: int) -> Laws:
-    beginnings = {(): 0}
+    beginnings: dict[tuple[int, ...], int] = {(): 0}
     for context in foretold:
         forward = context[::-1]
         for length in range(1, len(forward) + 1):

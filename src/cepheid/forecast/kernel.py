@@ -46,6 +46,11 @@ AT_END, WORK_OUT, FULL, GROW = range(4)
 
 @njit(cache=True)
 def _log_sum(odds):
+    """log(1 + e^odds); beyond 40 a float cannot tell it from its limit."""
+    if odds > 40.0:
+        return odds
+    if odds < -40.0:
+        return 0.0
     return odds + log1p(exp(-odds)) if odds > 0 else log1p(exp(odds))
 
 

@@ -229,11 +229,11 @@ class ForecastMatcher(ReferenceMatcher):
             state.context, state.version = completion.laws.at(state.recent), model.version
         rows: list[Foretold] = []
         for places, units in state.by_set.items():
-            row = completion.row(state.context, places)
-            if row is None or row[-1] < self.forecast.confidence:
+            number = completion.number(state.context, places)
+            if number is None or completion.chances[state.context][number][-1] < self.forecast.confidence:
                 continue
             for held in units:
-                self._foretell(partition, state, completion, row, held, time, rows)
+                self._foretell(partition, state, completion, number, held, time, rows)
         return rows
 
     def _foretell(
@@ -241,7 +241,7 @@ class ForecastMatcher(ReferenceMatcher):
         partition: Partition,
         state: KeyForecasts,
         completion: Completion,
-        row: list[float],
+        number: int,
         held: Held,
         time: int,
         rows: list[Foretold],
@@ -249,13 +249,13 @@ class ForecastMatcher(ReferenceMatcher):
         unit, forecast = state.units[held], self.forecast
         budget = self._budget(unit.start, time)
         place = completion.place(budget)
-        probability = value_at(row, place)
+        probability = value_at(completion.chances[state.context][number], place)
         said = state.said.get(held)
         if probability < forecast.confidence or (
             said is not None and abs(probability - said.probability) < forecast.change
         ):
             return
-        values = self._told(completion, row, place, probability, unit, state)
+        values = self._told(completion, number, place, probability, unit, state)
         until = None if budget is None else from_microseconds(time + budget)
         last = None if forecast.events is None else partition.index + forecast.events
         values, run = (*values, until, last), unit.runs[0]
@@ -278,7 +278,7 @@ class ForecastMatcher(ReferenceMatcher):
     def _told(
         self,
         completion: Completion,
-        row: list[float],
+        number: int,
         place: float,
         probability: float,
         unit: Unit,
@@ -286,10 +286,11 @@ class ForecastMatcher(ReferenceMatcher):
     ) -> tuple[Any, ...]:
         """As in FORECAST_VALUES, without how far it looks."""
         width, tail = completion.width, (1.0 - self.forecast.interval) / 2
+        row, areas = completion.chances[state.context][number], completion.areas[state.context][number]
         last = self.plan.automaton.positions[unit.runs[0].last.position].step
         return (
             probability,
-            _duration(width * expected(row, place)),
+            _duration(width * expected(row, areas, place)),
             _duration(width * quantile(row, place, tail)),
             _duration(width * quantile(row, place, 1.0 - tail)),
             last.alias or last.type,

@@ -12,7 +12,7 @@ from cepheid.forecast.gaps import Gaps
 from cepheid.forecast.outcomes import Outcome, Outcomes
 
 MOST_SYMBOLS = 64
-_GROWTH, _STEP = 1.25, 50  # what is foretold is worked out anew when so much more has been learned
+_GROWTH, _STEP = 1.4, 50  # what is foretold is worked out anew when so much more has been learned
 
 
 @dataclass

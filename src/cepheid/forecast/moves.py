@@ -152,12 +152,9 @@ def moves_of(plan: Plan, symbols: Iterable[int]) -> Moves | None:
     if any(position == -2 for row in rows for *_, position in row) or -2 in start_positions:
         return None
     tables = np.array(rows, np.int64).reshape(len(rows), len(bits), 4)
-    return Moves(
-        tuple(explorer.numbers),
-        *(np.ascontiguousarray(tables[:, :, i]) for i in range(4)),
-        np.array(starts, np.int64),
-        np.array(start_positions, np.int64),
-    )
+    stays, children, completes, positions = (np.ascontiguousarray(tables[:, :, i]) for i in range(4))
+    begins = (np.array(starts, np.int64), np.array(start_positions, np.int64))
+    return Moves(tuple(explorer.numbers), stays, children, completes, positions, *begins)
 
 
 def _position(runs: tuple[Run, ...]) -> int:
