@@ -49,14 +49,16 @@ class Gaps:
         return sum(total for _, total in every) / count if count else 0.0
 
     def commonest(self) -> float:
-        """The mean of the fullest bin of all pairs."""
+        """The mean of the fullest bin of all pairs; of two, of the shorter gaps."""
         joined: dict[int, list[int]] = {}
         for bins in self.bins.values():
             for number, (count, total) in bins.items():
                 one = joined.setdefault(number, [0, 0])
                 one[0] += count
                 one[1] += total
-        count, total = max(joined.values(), key=lambda one: one[0], default=[1, 0])
+        if not joined:
+            return 0.0
+        count, total = joined[min(joined, key=lambda number: (-joined[number][0], number))]
         return total / count
 
     def on_grid(self, symbols: int, width: float, size: int) -> Floats:
