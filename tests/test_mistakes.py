@@ -2028,7 +2028,7 @@ query, line 1, column 27: `horizon` is a duration or a number of events
 query, line 1, column 43: a forecast has no `forecast_probabilty`
   1 | A as a -> B .forecast(horizon: 5s) .where(forecast_probabilty > 0.5)
     |                                           ^^^^^^^^^^^^^^^^^^^
-  hint: did you mean `forecast_probability`?
+  hint: did you mean `forecast_probability` or `forecast_until`?
 """,
     ),
     Mistake(
