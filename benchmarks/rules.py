@@ -199,7 +199,7 @@ def _durable(rules: int, events: list[Happens]) -> Run:
     with lang.ruleset(name):
         for number in range(rules):
 
-            @lang.when_all(
+            @lang.when_all(  # type: ignore[untyped-decorator]
                 c.e << (m.kind == "Equipment") & (m.state == "ACTIVE"),
                 c.a << (m.kind == "Alarm") & (m.eqpt == c.e.key) & (m.level >= GRAVE),
                 c.c << (m.kind == "Confirmation")

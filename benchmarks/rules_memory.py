@@ -91,7 +91,7 @@ def _feed(session: RuleSession, stream: Iterator[Any], count: int) -> None:
 
 
 def _line(session: RuleSession, done: int, seconds: float) -> dict[str, Any]:
-    kept = sum(isinstance(e, Event) and e.fact is None for e in session.events())
+    kept = sum(e.fact is None for e in session.events())
     stored = sum(isinstance(s.objects[0], Event) for n in session.network() for s in n.stored)
     waiting = len(session.waiting())
     mb = psutil.Process().memory_info().rss / 2**20

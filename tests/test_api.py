@@ -161,18 +161,6 @@ def test_counting_refuses_what_it_cannot_count() -> None:
         assert caught.value.code == "not_countable"
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "A as a -> B as b .forecast(confidence: 0.6) .where(forecast_probability > 0.7) .emit(when: forecast_time)",
-    ],
-)
-def test_what_comes_later_is_read_and_said(query: str) -> None:
-    with pytest.raises(CepheidError) as caught:
-        cepheid.compile(query)
-    assert caught.value.code == "not_yet"
-
-
 def test_a_live_session_survives_a_restart_between_any_two_events() -> None:
     query = "A as a -> all B as b -> C as c .within(20s) .emit(n: count(b), c: c.time)"
     rows = [*ROWS, {"type": "C", "time": 9}, {"type": "B", "time": 7, "v": 3}, {"type": "C", "time": 14}]

@@ -2022,13 +2022,74 @@ query, line 1, column 64: there is no such way to give rows
 """,
     ),
     Mistake(
-        "not_yet",
-        "A -> B .forecast(horizon: 10)",
+        "no_horizon",
+        "A -> B .forecast(confidence: 0.7)",
         """
-query, line 1, column 8: `.forecast` is part of the language, but this version cannot run it yet
-  1 | A -> B .forecast(horizon: 10)
-    |        ^^^^^^^^^^^^^^^^^^^^^^
-  hint: it comes with a later version; without it the stream runs today
+query, line 1, column 8: how far ahead is to be looked? The forecast has no horizon, and the pattern no bound
+  1 | A -> B .forecast(confidence: 0.7)
+    |        ^^^^^^^^^^^^^^^^^^^^^^^^^^
+  hint: write .forecast(horizon: 2m), .forecast(horizon: 20) for events, or .within(5m)
+""",
+    ),
+    Mistake(
+        "not_forecast",
+        "A -> NOT B within 5s .forecast(horizon: 5s)",
+        """
+query, line 1, column 22: a pattern that ends with NOT is completed by time, not by an event: it cannot be forecast
+  1 | A -> NOT B within 5s .forecast(horizon: 5s)
+    |                      ^^^^^^^^^^^^^^^^^^^^^^
+  hint: leave out .forecast; a pending absence says when it becomes certain
+""",
+    ),
+    Mistake(
+        "bad_argument",
+        "A -> B .forecast(horizon: 5s, confidence: 2)",
+        """
+query, line 1, column 43: `confidence` of a forecast is a number from 0 to 1
+  1 | A -> B .forecast(horizon: 5s, confidence: 2)
+    |                                           ^
+  hint: write confidence: 0.5
+""",
+    ),
+    Mistake(
+        "bad_argument",
+        "A -> B .forecast(horizon: x)",
+        """
+query, line 1, column 27: `horizon` is a duration or a number of events
+  1 | A -> B .forecast(horizon: x)
+    |                           ^
+  hint: write horizon: 2m, or horizon: 20
+""",
+    ),
+    Mistake(
+        "which_event",
+        "A as a -> B .forecast(horizon: 5s) .where(forecast_probabilty > 0.5)",
+        """
+query, line 1, column 43: a forecast has no `forecast_probabilty`
+  1 | A as a -> B .forecast(horizon: 5s) .where(forecast_probabilty > 0.5)
+    |                                           ^^^^^^^^^^^^^^^^^^^
+  hint: did you mean `forecast_probability` or `forecast_until`?
+""",
+    ),
+    Mistake(
+        "which_event",
+        "A as a -> B .where(forecast_probability > 0.5) .forecast(horizon: 5s)",
+        """
+query, line 1, column 20: `forecast_probability` is known only after `.forecast(...)`
+  1 | A as a -> B .where(forecast_probability > 0.5) .forecast(horizon: 5s)
+    |                    ^^^^^^^^^^^^^^^^^^^^
+  hint: put `.forecast(...)` before it
+""",
+    ),
+    Mistake(
+        "bad_argument",
+        "A -> B .forecast(horizon: 5s) .emit(time: forecast_time)",
+        """
+query, line 1, column 43: every forecast has a column `time` already
+  1 | A -> B .forecast(horizon: 5s) .emit(time: forecast_time)
+    |                                           ^^^^^^^^^^^^^
+  hint: give it another name; forecasts begin with run_id, time, event, forecast_probability, forecast_until, """
+        """forecast_until_event
 """,
     ),
     Mistake(

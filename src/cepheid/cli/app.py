@@ -142,6 +142,8 @@ def _columns(command: Command) -> Command:
     help="What becomes of rows that are no events.  [default: fail]",
 )
 @click.option("--unfinished", metavar="PATH", help="Where timeouts and pending absences go, as JSON lines.")
+@click.option("--forecasts", metavar="PATH", help="Where forecasts and their outcomes go, as JSON lines.")
+@click.option("--model", metavar="PATH", help="What forecasts learned before, by `cepheid forecast-train`.")
 @click.option("--bad-rows-out", metavar="PATH", help="Where rows that are no events go, as JSON lines.")
 @click.option(
     "--sort/--no-sort",
@@ -350,6 +352,43 @@ def sql_(file: str, tables: tuple[str, ...], engine: str, format_: str, out: str
     from cepheid.cli.statement import run_statement
 
     run_statement(read_text(file), tables, engine, format_, out)
+
+
+@main.command("forecast-train")
+@click.argument("file", metavar="FILE.cep")
+@click.argument("events", metavar="EVENTS")
+@click.option("--out", required=True, metavar="PATH", help="Where the model goes.")
+@_columns
+def forecast_train(
+    file: str,
+    events: str,
+    out: str,
+    time_column: str,
+    type_column: str,
+    order: tuple[str, ...],
+    time_unit: str,
+) -> None:
+    """Learn what the forecasts of FILE.cep can learn from EVENTS, and save it."""
+    from cepheid.cli.forecasting import train
+
+    train(read_text(file), events, out, time=time_column, type=type_column, order=order, time_unit=time_unit)
+
+
+@main.command("forecast-report")
+@click.argument("file", metavar="FORECASTS")
+@click.option("--stream", metavar="NAME", help="Only this stream's forecasts.")
+@click.option("--threshold", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Of an alarm.")
+@click.option("--html", metavar="PATH", help="Also write a page with the reliability diagram.")
+def forecast_report(file: str, stream: str | None, threshold: float, html: str | None) -> None:
+    """Hold forecasts against what happened: FORECASTS is what `cepheid run --forecasts` has written.
+
+    \b
+    cepheid run fraud.cep payments.jsonl --forecasts foretold.jsonl
+    cepheid forecast-report foretold.jsonl --html report.html
+    """
+    from cepheid.cli.forecasting import report
+
+    report(file, stream, threshold, html)
 
 
 @main.command("graph")

@@ -10,7 +10,7 @@ import click
 
 from cepheid.cli.interrupts import ends_the_program
 from cepheid.cli.reporting import Notes
-from cepheid.cli.running import Request, bar_wanted, drive, instant, letters
+from cepheid.cli.running import Request, bar_wanted, drive, instant, side_outputs
 from cepheid.cli.sinks import open_sink
 from cepheid.cli.spark_job import BatchJob, opened
 from cepheid.cli.summary import Tally, summary, waiting
@@ -68,11 +68,11 @@ def _check_text(request: Request) -> None:
 def _to_screen(job: BatchJob, request: Request) -> None:
     streams = job.streams
     with ExitStack() as stack:
-        unfinished = stack.enter_context(letters(request.unfinished, "run")) if request.unfinished else None
+        unfinished, foretold = side_outputs(request, stack)
         sink = stack.enter_context(open_sink(job, streams, request.format, request.out, request.limit))
         notes = Notes(job, streams) if request.report else None
         bar = bar_wanted(request)
-        tally, elapsed = drive(job, streams, sink, None, notes, bar, unfinished)
+        tally, elapsed = drive(job, streams, sink, None, notes, bar, unfinished, foretold)
     _count(job, request)
     if notes is not None and request.report:
         notes.write(Path(request.report), f"{request.name} over {_source(request)}", tally, elapsed)
@@ -83,15 +83,21 @@ def _to_files(job: BatchJob, request: Request) -> None:
     """Nothing of what is found comes here but its number."""
     folder, tally = job.given.located(str(request.out)), Tally()
     unfinished = None if request.unfinished is None else job.given.located(request.unfinished)
+    foretold = None if request.forecasts is None else job.given.located(request.forecasts)
     _refuse_present(job, str(request.out))
     format = "parquet" if request.format == "table" else request.format
     began = time.perf_counter()
     with waiting("matching on Spark", not request.quiet):
-        found = written(job.job, job.streams, folder, format, request.limit, unfinished)
+        found = written(job.job, job.streams, folder, format, request.limit, unfinished, foretold)
     elapsed = time.perf_counter() - began
     for (kind, stream), count in found.items():
-        counts = {"match": job.counters.matches, "pending": tally.pending, "timeout": tally.timeouts}[kind]
-        if stream in job.streams:
+        counts = {
+            "match": job.counters.matches,
+            "pending": tally.pending,
+            "timeout": tally.timeouts,
+            "forecast": tally.forecasts,
+        }.get(kind)
+        if counts is not None and stream in job.streams:
             counts[stream] = count
     _count(job, request)
     _say(job, tally, elapsed, request)
@@ -140,6 +146,7 @@ def _options(request: Request) -> Options:
         time_unit=request.time_unit,
         partition_by=request.partition_by,
         now=instant(request.now),
+        models=request.model,
     )
 
 

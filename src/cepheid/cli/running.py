@@ -56,6 +56,8 @@ class Request:
     bad_rows: str | None = None
     bad_rows_out: str | None = None
     unfinished: str | None = None
+    forecasts: str | None = None
+    model: str | None = None
     sort: bool | None = None
     memory: str | None = None
     trace: bool = False
@@ -80,7 +82,7 @@ def run_request(request: Request) -> None:
     with ExitStack() as stack:
         bad = stack.enter_context(letters(request.bad_rows_out, "bad row"))
         dead = stack.enter_context(letters(request.dead_letters, "dead letter"))
-        unfinished = stack.enter_context(letters(request.unfinished, "run")) if request.unfinished else None
+        unfinished, foretold = side_outputs(request, stack)
         trace = Trace(_trace_line(request), request.stream) if request.trace else None
         job = _job(request, trace, bad)
         if trace is not None:
@@ -88,7 +90,7 @@ def run_request(request: Request) -> None:
         streams = list(request.only) or stream_names(job.program, request.stream)
         sink = stack.enter_context(open_sink(job, streams, request.format, request.out, request.limit))
         notes = Notes(job, streams) if request.report else None
-        tally, elapsed = drive(job, streams, sink, dead, notes, bar_wanted(request), unfinished)
+        tally, elapsed = drive(job, streams, sink, dead, notes, bar_wanted(request), unfinished, foretold)
         stack.pop_all().close()  # files are complete before anything is said about them
     if notes is not None and request.report:
         notes.write(Path(request.report), f"{request.name} over {request.events}", tally, elapsed)
@@ -105,6 +107,7 @@ def drive(
     notes: Notes | None = None,
     bar: bool = False,
     unfinished: Write | None = None,
+    foretold: Write | None = None,
 ) -> tuple[Tally, float]:
     """Runs a job to its end."""
     tally, wanted = Tally(), set(streams)
@@ -116,6 +119,8 @@ def drive(
                     if item.kind == "dead_letter":
                         tally.dead_letters += 1
                         (dead or _nowhere)(item.row)
+                    elif item.stream in wanted and item.kind in ("forecast", "outcome"):
+                        _take_forecast(item, tally, foretold)
                     elif item.stream in wanted:
                         _take(item, sink, tally, notes, unfinished)
                 if found:
@@ -148,6 +153,19 @@ def _take(item: Found, sink: Sink, tally: Tally, notes: Notes | None, unfinished
         counts = tally.pending if item.kind == "pending" else tally.timeouts
         counts[item.stream] = counts.get(item.stream, 0) + 1
         (unfinished or _nowhere)({"stream": item.stream, "kind": item.kind, **item.row})
+
+
+def _take_forecast(item: Found, tally: Tally, foretold: Write | None) -> None:
+    if item.kind == "forecast":
+        tally.forecasts[item.stream] = tally.forecasts.get(item.stream, 0) + 1
+    (foretold or _nowhere)({"stream": item.stream, "kind": item.kind, **item.row})
+
+
+def side_outputs(request: Request, stack: ExitStack) -> tuple[Write | None, Write | None]:
+    """Where runs that did not become matches go, and forecasts."""
+    unfinished = stack.enter_context(letters(request.unfinished, "run")) if request.unfinished else None
+    foretold = stack.enter_context(letters(request.forecasts, "forecast")) if request.forecasts else None
+    return unfinished, foretold
 
 
 def _nowhere(row: Any) -> None:
@@ -218,6 +236,7 @@ def _options(request: Request, streamed: bool) -> Options:
         too_late=request.late or ("dead-letter" if request.dead_letters else "fail"),
         bad_rows=request.bad_rows or ("dead-letter" if request.bad_rows_out else "fail"),
         memory=None if request.memory is None else size_of(request.memory),
+        models=request.model,
     )
     # Standard input may be somebody who waits for an answer to each event, and so may a reader of the trace.
     one_by_one = request.trace or (request.events == "-" and streamed)

@@ -111,6 +111,8 @@ def run_stream(request: Request, reading: Reading) -> None:
                 checkpoint=given.located(str(request.checkpoint)),
                 matches=sinks,
                 timeouts=_placed(request.unfinished, given),
+                forecasts=_placed(_below(request.forecasts, "forecast"), given),
+                outcomes=_placed(_below(request.forecasts, "outcome"), given),
                 dead_letters=_placed(request.dead_letters, given),
                 trigger=trigger,
                 idle_after=request.idle_after,
@@ -118,6 +120,10 @@ def run_stream(request: Request, reading: Reading) -> None:
             )
         _until_it_ends(query, job, request)
     _summary(job, streams, request)
+
+
+def _below(folder: str | None, kind: str) -> str | None:
+    return None if folder is None else f"{folder}/{kind}"
 
 
 def _planned(given: Opened, options: Options) -> StreamJob:
@@ -128,6 +134,7 @@ def _planned(given: Opened, options: Options) -> StreamJob:
 def _settings(request: Request) -> dict[str, Any]:
     policy = request.late or ("dead-letter" if request.dead_letters else "fail")
     return {
+        "models": request.model,
         "time": request.time,
         "type": request.type,
         "order": request.order,

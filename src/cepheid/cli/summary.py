@@ -28,6 +28,7 @@ class Tally:
     def __init__(self) -> None:
         self.pending: dict[str, int] = {}
         self.timeouts: dict[str, int] = {}
+        self.forecasts: dict[str, int] = {}
         self.dead_letters = 0
 
 
@@ -38,6 +39,7 @@ def summary(job: AnyJob, streams: list[str], tally: Tally, elapsed: float) -> It
     yield "matches: " + ", ".join(f"{name} {counters.matches[name]:,}" for name in streams)
     yield from _by_stream("pending (not certain when the input ended)", tally.pending)
     yield from _by_stream("timeouts", tally.timeouts)
+    yield from _by_stream("forecasts", tally.forecasts)
     if counters.late:
         yield f"late: {_events(counters.late)}, matched as they came"
     if counters.too_late:

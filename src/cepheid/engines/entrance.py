@@ -34,6 +34,7 @@ def run(
     listener: Listener | None = None,
     memory: int | None = None,
     threads: int | None = None,
+    models: Any = None,
 ) -> Results:
     """Run every stream of a program over events; the matches by stream, in the kind the events came in.
 
@@ -56,6 +57,7 @@ def run(
         bad_rows,
         memory=memory,
         threads=threads,
+        models=models,
     )
     if is_spark(events):
         from cepheid.engines.spark.run import run_spark

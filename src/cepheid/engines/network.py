@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.rows import RowMaker
+from cepheid.forecast.matcher import ForecastMatcher
 from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
 from cepheid.matching.shelf import Shelf
 from cepheid.matching.snapshot import Kept, pack_sections, unpack_sections
+from cepheid.matching.tests import PlanTests
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
 from cepheid.trends.matcher import matcher_of
@@ -21,7 +23,17 @@ Entry = tuple[str, str]  # a stream and the text of a key: what has state of its
 
 
 def reference(planned: PlannedStream, listener: Listener | None, late_memory: int) -> Matcher:
-    return matcher_of(planned.plan, listener, late_memory=late_memory)
+    return reference_matcher(planned, listener, late_memory)
+
+
+def reference_matcher(
+    planned: PlannedStream, listener: Listener | None, late_memory: int, tests: PlanTests | None = None
+) -> Matcher:
+    """With forecasts or aggregates of trends, if the stream asks for them."""
+    plan = planned.plan
+    if plan.forecast is None:
+        return matcher_of(plan, listener, tests=tests, late_memory=late_memory)
+    return ForecastMatcher(plan, listener, tests=tests, late_memory=late_memory, trained=planned.trained)
 
 
 class Network:

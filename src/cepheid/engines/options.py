@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from cepheid.engines.forecast_models import ForecastModels, models_of
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.reading import BATCH
 from cepheid.engines.local.times import to_microseconds
@@ -33,6 +34,7 @@ class Options:
     end_type: str | None = None  # Spark streams: an event of this type says that the stream is over
     memory: int | None = None  # bytes of rows kept for the compiled matcher; beyond it they go to files
     threads: int | None = None  # of the compiled matcher; None: as many as there are cores
+    models: ForecastModels | None = None  # what forecasts learned before
 
 
 def make_options(
@@ -51,6 +53,7 @@ def make_options(
     end_type: str | None = None,
     memory: int | None = None,
     threads: int | None = None,
+    models: Any = None,
 ) -> Options:
     columns = Columns(time, type, _names(order), end, time_unit)
     late, policy = None, policy_of(too_late)
@@ -69,6 +72,7 @@ def make_options(
         end_type=end_type,
         memory=memory,
         threads=threads,
+        models=models_of(models),
     )
 
 

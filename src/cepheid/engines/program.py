@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cepheid.engines.local.events import Columns
 from cepheid.errors import PatternMistake, nearest
@@ -28,6 +29,7 @@ class PlannedStream:
     plan: Plan
     columns: tuple[tuple[str, Type], ...]
     feeds_on: tuple[str, ...]  # other streams it reads
+    trained: dict[str, Any] | None = None  # what its forecasts learned before
 
     @property
     def name(self) -> str:
@@ -97,9 +99,8 @@ def compile(
     known = _with_declared(declarations, schema or NO_SCHEMA, implicit)
     planned: list[PlannedStream] = []
     for stream in _upstream_first(declarations.streams):
-        _refuse_later(stream)
         stream = with_key_columns(stream)
-        plan = plan_pattern(stream.pattern, known, stream.name, stream.outputs)
+        plan = plan_pattern(stream.pattern, known, stream.name, stream.outputs, stream.forecast)
         columns = output_types(stream, plan, known)
         own = {s.name for s in declarations.streams}
         feeds_on = tuple(t for t in dict.fromkeys(plan.event_types) if t in own)
@@ -143,16 +144,6 @@ def _with_declared(declarations: Declarations, schema: Schema, implicit: Mapping
 def _with_stream(schema: Schema, name: str, columns: tuple[tuple[str, Type], ...]) -> Schema:
     fields = struct_of({**IMPLICIT, **dict(columns)})  # an event of a stream has a time and a type too
     return Schema((*schema.types, (name, fields)), schema.closed, schema.common_fields)
-
-
-def _refuse_later(stream: Stream) -> None:
-    for later in stream.later:
-        raise PatternMistake(
-            f"`.{later.operator}` is part of the language, but this version cannot run it yet",
-            code="not_yet",
-            place=later.place,
-            hint="it comes with a later version; without it the stream runs today",
-        )
 
 
 def _upstream_first(streams: tuple[Stream, ...]) -> list[Stream]:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.matching.evaluate import compile_value
-from cepheid.matching.found import Match, Pending, Timeout
+from cepheid.matching.found import Findings, Foretold, Match, Outcome, Pending, Timeout
 from cepheid.matching.moment import Moment, Value
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Field
+from cepheid.pattern.forecast_values import FORECAST_VALUES
 from cepheid.pattern.model import Output
 from cepheid.pattern.times import from_microseconds
 from cepheid.pattern.types import BOOL, STRING, TIMESTAMP, Type, list_of
+from cepheid.plan.check_forecast import FIXED_COLUMNS, forecast_columns, run_columns
 from cepheid.plan.validate import output_types
 
 
@@ -37,6 +39,11 @@ class RowMaker:
         trends = planned.plan.trends
         keys = planned.plan.key_names + (() if trends is None else trends.names)
         self.values = [(o, compile_value(o.expr, keys=keys)) for o in planned.stream.outputs or ()]
+        forecast = planned.plan.forecast
+        self.forecast_values = [
+            (o, compile_value(o.expr, keys=(*keys, *FORECAST_VALUES)))
+            for o in (forecast.outputs if forecast is not None else None) or ()
+        ]
 
     def row(self, match: Match) -> dict[str, Any]:
         """One row of the answer."""
@@ -54,6 +61,29 @@ class RowMaker:
         )
         moment = Moment(None, match.binds, None, match.key, facts)
         return {output.name: self._value(output, value, moment) for output, value in self.values}
+
+    def forecast(self, found: Foretold) -> dict[str, Any]:
+        """One forecast: its default columns, or what it is scored by and the columns of its own `.emit`."""
+        values = dict(zip(FORECAST_VALUES, found.values, strict=True))
+        row = {"run_id": found.run_id, "time": from_microseconds(found.time), "event": found.event}
+        if not self.forecast_values:
+            return {**row, "start": from_microseconds(found.start), **self._keys(found.key), **values}
+        row |= {name: values[name] for name in FIXED_COLUMNS if name in values}
+        moment = Moment(None, found.binds, None, (*found.key, *found.values))
+        return row | {o.name: self._value(o, value, moment) for o, value in self.forecast_values}
+
+    def outcome(self, found: Outcome) -> dict[str, Any]:
+        return {
+            "run_id": found.run_id,
+            "time": from_microseconds(found.time),
+            "event": found.event,
+            "start": from_microseconds(found.start),
+            **self._keys(found.key),
+            "outcome": found.outcome,
+        }
+
+    def _keys(self, key: tuple[Any, ...]) -> dict[str, Any]:
+        return dict(zip(self.planned.plan.key_names, key, strict=False))
 
     def _value(self, output: Output, value: Value, moment: Moment) -> Any:
         expr = output.expr
@@ -103,6 +133,14 @@ def pending_row(planned: PlannedStream, pending: Pending) -> dict[str, Any]:
     }
 
 
+def side_rows(maker: RowMaker, found: Findings) -> Iterator[tuple[str, dict[str, Any]]]:
+    """All but the matches: kind and row."""
+    yield from (("timeout", timeout_row(maker.planned, t)) for t in found.timeouts)
+    yield from (("pending", pending_row(maker.planned, p)) for p in found.pending)
+    yield from (("outcome", maker.outcome(o)) for o in found.outcomes)
+    yield from (("forecast", maker.forecast(f)) for f in found.forecasts)
+
+
 def match_columns(planned: PlannedStream, late: bool) -> list[tuple[str, Type]]:
     """The columns of a stream's matches; where late events are matched, which of them are late."""
     added = [("late", BOOL)] if late and planned.stream.outputs is None else []
@@ -110,8 +148,12 @@ def match_columns(planned: PlannedStream, late: bool) -> list[tuple[str, Type]]:
 
 
 def side_columns(program: Program, stream: str, kind: str) -> list[tuple[str, Type]]:
-    """The columns of timeouts and of pending absences."""
+    """The columns of timeouts, pending absences, forecasts and their outcomes."""
     planned = program[stream]
+    if kind == "forecast":
+        return list(forecast_columns(planned.stream, planned.plan, program.schema))
+    if kind == "outcome":
+        return [*run_columns(planned.plan, program.schema).items(), ("outcome", STRING)]
     plain = replace(planned.stream, outputs=None)
     own = ("match_id", "start", "end", "provisional")
     taken = [c for c in output_types(plain, planned.plan, program.schema) if c[0] not in own]

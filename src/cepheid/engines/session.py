@@ -9,7 +9,7 @@ from typing import Any
 
 from cepheid.engines.network import MakeMatcher, Network, reference
 from cepheid.engines.program import Program
-from cepheid.engines.rows import pending_row, timeout_row
+from cepheid.engines.rows import side_rows
 from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.snapshot import EventTable, events_text, pack_sections, read_events, unpack_sections
@@ -22,7 +22,7 @@ from cepheid.time.lateness import Lateness
 
 @dataclass(frozen=True)
 class Found:
-    """Something a session found: `kind` is match, timeout, pending or dead_letter."""
+    """Something a session found: `kind` is match, timeout, pending, forecast, outcome or dead_letter."""
 
     stream: str
     kind: str
@@ -134,15 +134,14 @@ class Session:
     def _noted(self, found: dict[str, Findings]) -> Iterator[Found]:
         self._count()
         for name, findings in found.items():
-            planned = self.program[name]
+            planned, maker = self.program[name], self.network.rows[name]
             for match in findings.matches:
                 self.counters.matches[name] += 1
-                row = self.network.rows[name].row(match)
+                row = maker.row(match)
                 if self.lateness.threshold and planned.stream.outputs is None:
                     row["late"] = match.late
                 yield Found(name, "match", row, match)
-            yield from (Found(name, "timeout", timeout_row(planned, t)) for t in findings.timeouts)
-            yield from (Found(name, "pending", pending_row(planned, p)) for p in findings.pending)
+            yield from (Found(name, kind, row) for kind, row in side_rows(maker, findings))
 
     def _count(self) -> None:
         c, a = self.counters, self.arrivals

@@ -37,6 +37,8 @@ def _why_not(planned: PlannedStream, program: Program, engine: str, listens: boo
         return "it aggregates trends"
     if listens:
         return "somebody listens to what happens to each run"
+    if planned.plan.forecast is not None:
+        return "it forecasts its open runs"
     if engine == "auto" and not is_ready():
         return "the kernel is not compiled on this machine yet"
     return can_be_compiled(planned, program)

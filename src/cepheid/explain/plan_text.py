@@ -14,6 +14,7 @@ from cepheid.pattern.model import (
     Arrow,
     Emission,
     Every,
+    Forecast,
     Guard,
     Limits,
     Pattern,
@@ -178,7 +179,19 @@ def _matching(plan: Plan, written: Pattern | None) -> list[Line]:
         rows.append(("eager", "a provisional match at once, the longest when it is certain"))
     if pattern.timeouts:
         rows.append(("timeouts", "a run that its window ends is reported"))
+    if plan.forecast is not None:
+        rows.append(("forecast", _forecast(plan.forecast)))
     return _table(rows)
+
+
+def _forecast(forecast: Forecast) -> str:
+    ends = [duration_text(forecast.horizon)] if forecast.horizon is not None else []
+    ends += [f"{forecast.events} events"] if forecast.events is not None else []
+    model = "a model for each key" if forecast.per_key else "one model for all keys"
+    return (
+        f"open runs that complete within {' and '.join(ends) or 'the window'} with a chance of "
+        f"{forecast.confidence:g} or more; {model}, contexts of up to {forecast.max_depth} events"
+    )
 
 
 def _emission(plan: Plan, written: Pattern | None) -> str:

@@ -9,10 +9,11 @@ from typing import Any
 
 from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.lang.expressions import read_expression, read_name
+from cepheid.lang.forecast_operator import read_forecast
 from cepheid.lang.source import Source
 from cepheid.pattern.duration import duration, duration_text
 from cepheid.pattern.expr import Binary, Call, Expr, Field, Literal, conjunction, conjuncts
-from cepheid.pattern.model import Emission, Later, OnLimit, Output, Pattern, Selection, Skip, SkipTo, Stream
+from cepheid.pattern.model import Emission, OnLimit, Output, Pattern, Selection, Skip, SkipTo, Stream
 from cepheid.pattern.text import expr_text
 from cepheid.pattern.trends import read_trends
 
@@ -127,9 +128,12 @@ def _partition_by(pattern: Pattern, operator: Operator) -> Pattern:
     )
 
 
-def _where(pattern: Pattern, operator: Operator) -> Pattern:
+def _where(stream: Stream, operator: Operator) -> Stream:
+    """After `.forecast` it is about what is foretold."""
     added = operator.expressions(1, ".where(a.x > b.x)")
-    return replace(pattern, where=conjunction([*conjuncts(pattern.where), *added]))
+    part = stream.pattern if stream.forecast is None else stream.forecast
+    changed: Any = replace(part, where=conjunction([*conjuncts(part.where), *added]))
+    return replace(stream, **{"pattern" if stream.forecast is None else "forecast": changed})
 
 
 def _selection(selection: Selection) -> Callable[[Pattern, Operator], Pattern]:
@@ -199,7 +203,8 @@ def _limit(pattern: Pattern, operator: Operator) -> Pattern:
 
 
 def _emit(stream: Stream, operator: Operator) -> Stream:
-    if stream.outputs is not None:
+    before = stream.outputs if stream.forecast is None else stream.forecast.outputs
+    if before is not None:
         raise operator.mistake("the stream has two `.emit`", "put all columns into one")
     if any(a.expr is None for a in operator.arguments):
         return stream
@@ -212,6 +217,8 @@ def _emit(stream: Stream, operator: Operator) -> Stream:
         taken.add(output.name)
     if not outputs:
         raise operator.mistake("`.emit()` without columns", "write .emit(user: a.user), or leave it out")
+    if stream.forecast is not None:
+        return replace(stream, forecast=replace(stream.forecast, outputs=outputs))
     return replace(stream, outputs=outputs)
 
 
@@ -232,11 +239,6 @@ def _trend_aggregate(pattern: Pattern, operator: Operator) -> Pattern:
     return replace(pattern, trends=read_trends(arguments, operator.place))
 
 
-def _later(stream: Stream, operator: Operator) -> Stream:
-    arguments = tuple((a.name, a.expr) for a in operator.arguments if a.expr is not None)
-    return replace(stream, later=(*stream.later, Later(operator.name, arguments, operator.place)))
-
-
 def _misplaced_monotonic(stream: Stream, operator: Operator) -> Stream:
     raise PatternMistake(
         f"`.{operator.name}` belongs to a closure",
@@ -249,7 +251,7 @@ def _misplaced_monotonic(stream: Stream, operator: Operator) -> Stream:
 _OPERATORS: dict[str, Callable[[Stream, Operator], Stream]] = {
     "within": _on_pattern(_within),
     "partition_by": _on_pattern(_partition_by),
-    "where": _on_pattern(_where),
+    "where": _where,
     "stam": _on_pattern(_selection(Selection.STAM)),
     "stnm": _on_pattern(_selection(Selection.STNM)),
     "strict": _on_pattern(_selection(Selection.STRICT)),
@@ -261,7 +263,7 @@ _OPERATORS: dict[str, Callable[[Stream, Operator], Stream]] = {
     "limit": _on_pattern(_limit),
     "emit": _emit,
     "trend_aggregate": _on_pattern(_trend_aggregate),
-    "forecast": _later,
+    "forecast": read_forecast,
     "increasing": _misplaced_monotonic,
     "decreasing": _misplaced_monotonic,
 }

@@ -91,7 +91,8 @@ class _NamedPatterns(dict[str, Pattern]):
         return stream.pattern
 
     def _only_pattern(self, stream: Stream, tree: Any) -> None:
-        if stream.outputs is not None or stream.later or stream.pattern.trends is not None:
+        made = (stream.outputs, stream.forecast, stream.pattern.trends)
+        if any(one is not None for one in made):
             raise PatternMistake(
                 "a pattern has no output of its own",
                 code="emit_in_pattern",

@@ -1,4 +1,4 @@
-"""What a matcher reports: matches, pending absences, timeouts."""
+"""What a matcher reports: matches, pending absences, timeouts, forecasts and what became of them."""
 
 from __future__ import annotations
 
@@ -50,12 +50,40 @@ class Timeout:
 
 
 @dataclass(frozen=True)
+class Foretold:
+    """A forecast of an open run."""
+
+    run_id: str
+    key: tuple[Any, ...]
+    binds: dict[str, tuple[Event, ...]]
+    time: int
+    event: int  # the number of the event it was made at, in its partition
+    start: int
+    values: tuple[Any, ...]  # as in FORECAST_VALUES
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run that was foretold: completed, ended (without a match), open (the input is over)."""
+
+    run_id: str
+    key: tuple[Any, ...]
+    events: tuple[Event, ...]
+    time: int
+    event: int
+    start: int
+    outcome: str
+
+
+@dataclass(frozen=True)
 class Findings:
     """One answer of a matcher."""
 
     matches: tuple[Match, ...] = ()
     timeouts: tuple[Timeout, ...] = ()
     pending: tuple[Pending, ...] = ()
+    forecasts: tuple[Foretold, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
 
     def __add__(self, other: Findings) -> Findings:
         return merged([self, other])
@@ -66,8 +94,12 @@ def merged(parts: Iterable[Findings]) -> Findings:
     matches: list[Match] = []
     timeouts: list[Timeout] = []
     pending: list[Pending] = []
+    forecasts: list[Foretold] = []
+    outcomes: list[Outcome] = []
     for part in parts:
         matches += part.matches
         timeouts += part.timeouts
         pending += part.pending
-    return Findings(tuple(matches), tuple(timeouts), tuple(pending))
+        forecasts += part.forecasts
+        outcomes += part.outcomes
+    return Findings(tuple(matches), tuple(timeouts), tuple(pending), tuple(forecasts), tuple(outcomes))

@@ -65,6 +65,7 @@ class Partition:
         self.evicted = 0
         self.scheduled: int | None = None  # when the matcher looks at it again
         self.found = Collected()
+        self.beside: Any = None  # what a matcher that does more than to match keeps of the key
 
     # The three things that happen: an event, time passing, the end.
 

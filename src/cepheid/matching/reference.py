@@ -94,7 +94,7 @@ class ReferenceMatcher:
             self.touched.add(key)
             partition.forget(time - self.late_memory)
             # No further than the moment: partitions answer in the order of their deadlines.
-            found.append(partition.on_time(moment + 1))
+            found.append(self._timed(partition, moment + 1))
             self._schedule(key, partition, time)
         return found
 
@@ -102,8 +102,37 @@ class ReferenceMatcher:
         found = self._pass(time)
         for kept in self.shelf.take_all():
             self._revived(kept)
-        found += _by_first_event(partition.on_end(time) for partition in self.partitions.values())
+        found += _by_first_event(self._ended(partition, time) for partition in self.partitions.values())
         return merged(found)
+
+    # What a partition is asked; a matcher that does more around it has its own.
+
+    def _offered(self, partition: Partition, event: Event) -> Findings:
+        return partition.on_event(event)
+
+    def _timed(self, partition: Partition, time: int) -> Findings:
+        return partition.on_time(time)
+
+    def _ended(self, partition: Partition, time: int) -> Findings:
+        return partition.on_end(time)
+
+    def _is_over(self, partition: Partition, now: int) -> bool:
+        """Is there nothing left that a later event could need?"""
+        return partition.idle and (partition.time is None or partition.time < now)
+
+    def _moment(self, partition: Partition) -> int | None:
+        """When it is to be looked at without an event."""
+        return partition.next_look(self.late_memory)
+
+    def _drop(self, key: Key, partition: Partition) -> None:
+        self.evicted += partition.evicted
+        del self.partitions[key]
+
+    def _extra_state(self, partition: Partition, events: EventTable) -> dict[str, Any]:
+        return partition.extra_state(events)
+
+    def _restore_extra(self, partition: Partition, state: dict[str, Any], events: list[Event]) -> None:
+        partition.restore_extra(state, events)
 
     def _on_event(self, event: Event) -> Findings:
         values = self._values(event)
@@ -111,7 +140,7 @@ class ReferenceMatcher:
         partition = self.partitions.get(key) or self._woken(key)
         if partition is None:
             partition = self.partitions[key] = self._new_partition(values)
-        found = partition.on_event(event)
+        found = self._offered(partition, event)
         self.touched.add(key)
         self._schedule(key, partition, event.time)
         return found
@@ -126,11 +155,10 @@ class ReferenceMatcher:
 
     def _schedule(self, key: Key, partition: Partition, now: int) -> None:
         """Look at the partition again when its next deadline has passed, or, with nothing open, its last time."""
-        if partition.idle and (partition.time is None or partition.time < now):
-            self.evicted += partition.evicted
-            del self.partitions[key]
+        if self._is_over(partition, now):
+            self._drop(key, partition)
             return
-        moment = partition.next_look(self.late_memory)
+        moment = self._moment(partition)
         if moment is not None and (partition.scheduled is None or moment < partition.scheduled):
             self._look_again(key, partition, moment)
 
@@ -167,8 +195,8 @@ class ReferenceMatcher:
         events = EventTable(self.plan.needed)
         runs = [run_row(r, events) for r in partition.runs]
         furthest = [run_row(r, events) for r in partition.furthest.values()]
-        state = [encode(partition.key), runs, furthest, partition.extra_state(events), events.rows]
-        return Kept(key, partition.next_look(self.late_memory), to_json(state))
+        state = [encode(partition.key), runs, furthest, self._extra_state(partition, events), events.rows]
+        return Kept(key, self._moment(partition), to_json(state))
 
     def put_away(self, keys: Iterable[str]) -> None:
         """These are on the shelf, as they are here: they need not be in memory."""
@@ -208,7 +236,7 @@ class ReferenceMatcher:
         events = read_events(event_rows)
         aliases = [p.step.alias for p in self.plan.automaton.positions]
         partition = self._new_partition(decode(values))
-        partition.restore_extra(extra, events)
+        self._restore_extra(partition, extra, events)
         partition.runs = [read_run(row, events, aliases) for row in runs]
         partition.furthest = {r.start: r for r in (read_run(row, events, aliases) for row in furthest)}
         return self._put_among(partition)
@@ -216,7 +244,7 @@ class ReferenceMatcher:
     def _put_among(self, partition: Partition) -> Key:
         key = self._lookup(partition)
         self.partitions[key] = partition
-        moment = partition.next_look(self.late_memory)
+        moment = self._moment(partition)
         if moment is not None:
             self._look_again(key, partition, moment)
         return key
@@ -243,5 +271,5 @@ def _by_first_event(found: Iterable[Findings]) -> list[Findings]:
 
 
 def _first_place(found: Findings) -> tuple[Any, ...]:
-    of_a_kind = found.matches or found.timeouts or found.pending
+    of_a_kind = found.matches or found.timeouts or found.pending or found.outcomes
     return min(f.events[0].place_in_order() for f in of_a_kind)

@@ -13,7 +13,7 @@ a part of one; `.at_most(d)` on a step bounds the time since the event before it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import reduce
@@ -48,6 +48,7 @@ from cepheid.pattern.conditions import (
 )
 from cepheid.pattern.duration import duration
 from cepheid.pattern.expr import Call, Expr, Field, conjunction, conjuncts
+from cepheid.pattern.forecast_arguments import MODELS, check_number, checked
 from cepheid.pattern.model import (
     Absence,
     And,
@@ -55,6 +56,7 @@ from cepheid.pattern.model import (
     Closure,
     Emission,
     Every,
+    Forecast,
     Guard,
     Link,
     Loop,
@@ -311,6 +313,10 @@ class Part:
         outputs = [*(_column(c) for c in columns), *(Output(n, _computed(v)) for n, v in named.items())]
         return _stream(self, tuple(outputs))
 
+    def forecast(self, **arguments: Any) -> Stream:
+        """A stream with forecasts of its open runs: arguments as of `with_forecast`."""
+        return with_forecast(self, **arguments)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventPart(Aliased, Part):
@@ -418,6 +424,45 @@ def every(part: Part, *, keep: str = "latest") -> Part:
         raise _bad_argument(f"`keep` is latest or first, not {keep!r}", 'write every(p, keep="first")')
     _no_every(_part(part)._draft)
     return _clause(part, every=kinds[keep])
+
+
+def with_forecast(
+    source: Part | Stream,
+    *,
+    confidence: float | None = None,
+    horizon: Duration | int | None = None,
+    events: int | None = None,
+    warmup: int | None = None,
+    max_depth: int | None = None,
+    model: str = "shared",
+    learn: bool = True,
+    change: float | None = None,
+    interval: float | None = None,
+    where: Condition | None = None,
+    emit: Mapping[str, object] | None = None,
+) -> Stream:
+    """Forecasts of the open runs of a pattern or stream. `horizon`: a duration, or a number of events.
+
+    >>> a, b = event("A").as_("a"), event("B").as_("b")
+    >>> print(with_forecast(a >> b, horizon="2m", confidence=0.7, emit={"p": field("forecast_probability")}))
+    stream matches = A as a -> B as b .forecast(horizon: 2m, confidence: 0.7) .emit(p: forecast_probability)
+    """
+    stream = as_stream(source)
+    if model not in MODELS:
+        raise _bad_argument(f"`model` is shared or key, not {model!r}", 'write model="key"')
+    given = {"confidence": confidence, "events": events, "warmup": warmup, "max_depth": max_depth}
+    given |= {"change": change, "interval": interval}
+    changes: dict[str, Any] = {n: check_number(n, v) for n, v in given.items() if v is not None}
+    if isinstance(horizon, int) and not isinstance(horizon, bool):
+        changes["events"] = check_number("events", horizon)
+    elif horizon is not None:
+        changes["horizon"] = _duration(horizon)
+    if where is not None:
+        changes["where"] = condition(where)
+    if emit is not None:
+        changes["outputs"] = tuple(Output(check_name(n), _computed(v)) for n, v in emit.items())
+    asked = checked(Forecast(per_key=model == "key", learn=learn, **changes))
+    return resolve_stream(replace(stream, forecast=asked))
 
 
 def whole(part: Part) -> Part:
@@ -777,6 +822,7 @@ __all__ = [
     "and_",
     "or_",
     "every",
+    "with_forecast",
     # expressions
     "field",
     "lit",

@@ -244,11 +244,20 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Later:
-    """An operator that parses today and runs when its part of the product lands."""
+class Forecast:
+    """`.forecast(...)`: which open runs are foretold, how far ahead, and what such a row looks like."""
 
-    operator: str
-    arguments: tuple[tuple[str | None, Expr], ...]
+    confidence: float = 0.5
+    horizon: int | None = None  # microseconds
+    events: int | None = None  # the horizon as a number of events; with both, whichever ends first
+    warmup: int = 100  # events that are learned from before the first forecast
+    max_depth: int = 5
+    per_key: bool = False  # a model for each key, not one for all
+    learn: bool = True  # goes on learning while it matches
+    change: float = 0.05  # said again when the probability has changed by so much
+    interval: float = 0.9  # how much of the chance lies between forecast_low and forecast_high
+    where: Expr | None = None
+    outputs: tuple[Output, ...] | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
 
@@ -259,7 +268,7 @@ class Stream:
     name: str
     pattern: Pattern
     outputs: tuple[Output, ...] | None = None
-    later: tuple[Later, ...] = ()
+    forecast: Forecast | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from cepheid.errors import PatternMistake, Place, nearest
 from cepheid.pattern.expr import Aggregate, Element, Expr, Field, Key, Length, Opaque, rewrite
+from cepheid.pattern.forecast_values import FORECAST_VALUES
 from cepheid.pattern.model import (
     Absence,
     Closure,
+    Forecast,
     Guard,
     Node,
     Output,
@@ -32,15 +34,28 @@ def resolve_stream(stream: Stream) -> Stream:
     if outputs is not None:
         absent = _absent_names(pattern)
         outputs = tuple(Output(o.name, _column(o.expr, names, keys, absent)) for o in outputs)
-    return replace(stream, pattern=resolve_pattern(pattern, produced), outputs=outputs)
+    resolved = replace(stream, pattern=resolve_pattern(pattern, produced), outputs=outputs)
+    return replace(resolved, forecast=_forecast(stream.forecast, pattern))
+
+
+def _forecast(forecast: Forecast | None, pattern: Pattern) -> Forecast | None:
+    """Its condition and its columns see the run so far, the partition columns and what is foretold."""
+    if forecast is None:
+        return None
+    names, absent = set(list_aliases(pattern.root)), _absent_names(pattern)
+    keys = (*(column_name(e) for e in pattern.partition_by), *FORECAST_VALUES)
+    outputs = forecast.outputs
+    if outputs is not None:
+        outputs = tuple(Output(o.name, _column(o.expr, names, keys, absent)) for o in outputs)
+    where = forecast.where
+    if where is not None:
+        where = _over_match(where, names, keys, absent)
+    return replace(forecast, where=where, outputs=outputs)
 
 
 def _produced(stream: Stream) -> tuple[str, ...]:
-    """Names that `.trend_aggregate(n: ...)` and `.forecast(...)` bring with them."""
-    names = [] if stream.pattern.trends is None else [c.name for c in stream.pattern.trends.columns]
-    if any(later.operator == "forecast" for later in stream.later):
-        names += ["forecast_probability", "forecast_time", "forecast_state", "forecast_context_depth"]
-    return tuple(names)
+    """Names that `.trend_aggregate(n: ...)` brings with it."""
+    return () if stream.pattern.trends is None else tuple(c.name for c in stream.pattern.trends.columns)
 
 
 def _column(expr: Expr, names: set[str], keys: tuple[str, ...], absent: set[str]) -> Expr:
@@ -130,11 +145,25 @@ def _match_field(node: Field, names: set[str], keys: tuple[str, ...]) -> Expr:
         return Key(".".join(node.path), place=node.place)
     if rest:
         raise _unknown_alias(head, names, node.place)
+    if head.startswith("forecast_"):
+        raise _not_foretold(head, node.place)
     raise PatternMistake(
         f"`{head}`: of which event?",
         code="which_event",
         place=node.place,
         hint=f"write {min(names)}.{head}" if names else "name the steps: `A as a`, then a." + head,
+    )
+
+
+def _not_foretold(name: str, place: Place | None) -> PatternMistake:
+    known = name in FORECAST_VALUES
+    return PatternMistake(
+        f"`{name}` is known only after `.forecast(...)`" if known else f"a forecast has no `{name}`",
+        code="which_event",
+        place=place,
+        hint="put `.forecast(...)` before it"
+        if known
+        else nearest(name, list(FORECAST_VALUES)) or "it has " + ", ".join(FORECAST_VALUES),
     )
 
 

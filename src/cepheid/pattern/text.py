@@ -32,12 +32,14 @@ from cepheid.pattern.model import (
     Closure,
     Declarations,
     EventType,
+    Forecast,
     Guard,
     Limits,
     Link,
     Node,
     OnLimit,
     Or,
+    Output,
     Pattern,
     Selection,
     Sequence,
@@ -375,13 +377,30 @@ def _trends(trends: Trends) -> str:
 def stream_text(stream: Stream, joint: str = " ") -> str:
     """A stream declaration."""
     text = f"stream {name_text(stream.name)} = {pattern_text(stream.pattern, joint)}"
-    for later in stream.later:
-        arguments = ", ".join((f"{name_text(n)}: " if n else "") + expr_text(e) for n, e in later.arguments)
-        text += f"{joint}.{later.operator}({arguments})"
     if stream.outputs is not None:
-        columns = ", ".join(f"{name_text(o.name)}: {expr_text(o.expr)}" for o in stream.outputs)
-        text += f"{joint}.emit({columns})"
+        text += f"{joint}.emit({_columns(stream.outputs)})"
+    if stream.forecast is not None:
+        text += _forecast(stream.forecast, joint)
     return text
+
+
+def _columns(outputs: tuple[Output, ...]) -> str:
+    return ", ".join(f"{name_text(o.name)}: {expr_text(o.expr)}" for o in outputs)
+
+
+def _forecast(forecast: Forecast, joint: str) -> str:
+    """Its own condition and columns stand after it."""
+    default, parts = Forecast(), []
+    if forecast.horizon is not None:
+        parts.append(f"horizon: {duration_text(forecast.horizon)}")
+    for name in ("events", "confidence", "warmup", "max_depth", "change", "interval"):
+        if getattr(forecast, name) != getattr(default, name):
+            parts.append(f"{name}: {_literal(getattr(forecast, name))[0]}")
+    parts += ["model: key"] if forecast.per_key else []
+    parts += ["learn: false"] if not forecast.learn else []
+    text = f"{joint}.forecast({', '.join(parts)})"
+    text += f"{joint}.where({expr_text(forecast.where)})" if forecast.where is not None else ""
+    return text + (f"{joint}.emit({_columns(forecast.outputs)})" if forecast.outputs is not None else "")
 
 
 def event_text(event: EventType) -> str:

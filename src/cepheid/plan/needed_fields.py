@@ -9,13 +9,13 @@ from cepheid.pattern.model import Closure, Output, Pattern, Step, walk_nodes
 
 
 def needed_fields(
-    pattern: Pattern, outputs: tuple[Output, ...] | None, having: tuple[Expr, ...] = ()
+    pattern: Pattern, outputs: tuple[Output, ...] | None, others: Iterable[Expr] = ()
 ) -> frozenset[str] | None:
     """The names of the needed fields, of whatever type of event; None: all of them."""
     if outputs is None and pattern.trends is None:
         return None
     names = {c.path[0] for c in pattern.trends.columns if c.path} if pattern.trends is not None else set()
-    for expr in [*_conditions(pattern), *having, *(o.expr for o in outputs or ())]:
+    for expr in [*_conditions(pattern), *others, *(o.expr for o in outputs or ())]:
         for node in walk(expr):
             if isinstance(node, Opaque):
                 return None

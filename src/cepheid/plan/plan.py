@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cepheid.pattern.expr import Expr
-from cepheid.pattern.model import Arrow, Emission, Guard, Pattern, TrendColumn, TrendRows
+from cepheid.pattern.model import Arrow, Emission, Forecast, Guard, Pattern, TrendColumn, TrendRows
 from cepheid.plan.automaton import Automaton
 
 
@@ -49,13 +49,15 @@ class Plan:
     output_exprs: tuple[Expr, ...] = ()
     counting: bool = False  # the answer only counts matches: count_matches()
     trends: TrendPlan | None = None  # the answer aggregates matches: .trend_aggregate()
+    forecast: Forecast | None = None
 
     @property
     def sees_all_events(self) -> bool:
-        """Neighbours and `until` look at every event of the partition, also those no step names."""
+        """Neighbours, `until` and forecasts look at every event of the partition, also those no step names."""
         automaton = self.automaton
         return (
-            any(e.arrow is Arrow.NEXT for e in automaton.edges)
+            self.forecast is not None
+            or any(e.arrow is Arrow.NEXT for e in automaton.edges)
             or any(a.node.next for a in automaton.absences)
             or any(c.until is not None for c in automaton.closures)
         )

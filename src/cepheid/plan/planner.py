@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cepheid.pattern.model import Emission, Output, Pattern, Step, list_aliases, walk_nodes
+from cepheid.pattern.model import Emission, Forecast, Output, Pattern, Step, list_aliases, walk_nodes
 from cepheid.pattern.text import column_name, pattern_text
 from cepheid.pattern.types import NO_SCHEMA, Schema
 from cepheid.plan.build import Builder
 from cepheid.plan.check_absences import check_absences
+from cepheid.plan.check_forecast import check_forecast, read_by
 from cepheid.plan.countable import check_countable, counts_matches
 from cepheid.plan.desugar_monotonic import desugar_monotonic
 from cepheid.plan.infer_key import infer_key
@@ -27,6 +28,7 @@ def plan_pattern(
     schema: Schema = NO_SCHEMA,
     name: str | None = None,
     outputs: tuple[Output, ...] | None = None,
+    forecast: Forecast | None = None,
 ) -> Plan:
     """A pattern that can be run, or the mistake in it."""
     written = pattern
@@ -55,13 +57,16 @@ def plan_pattern(
         identity=named if named is not None and named != "matches" else pattern_text(written),
         needed=None
         if pattern.timeouts
-        else needed_fields(rewritten, outputs, having),  # a timeout shows whole events
+        else needed_fields(rewritten, outputs, [*having, *read_by(forecast)]),  # a timeout shows whole events
         output_exprs=tuple(o.expr for o in outputs or ()),
         counting=counts_matches(outputs) and pattern.trends is None,
         trends=trend_plan(pattern, having, outputs),
+        forecast=forecast,
     )
     if plan.trends is not None:
         check_trends(plan, alias_types(pattern, schema), key_types(pattern, schema))
+    if forecast is not None:
+        check_forecast(plan, schema)
     if plan.counting:
         check_countable(plan)
     return plan

@@ -334,13 +334,13 @@ def output_types(stream: Stream, plan: Plan, schema: Schema) -> tuple[tuple[str,
         columns.update({a: list_of(t.type) if t.repeated else t.type for a, t in aliases.items()})
     else:
         scope = Scope(None, None, aliases, keys)
-        columns = {o.name: _output_type(o.expr, scope, aliases) for o in stream.outputs}
+        columns = {o.name: output_type(o.expr, scope, aliases) for o in stream.outputs}
     if plan.pattern.eager:
         columns["provisional"] = BOOL
     return tuple(columns.items())
 
 
-def _output_type(expr: Expr, scope: Scope, aliases: dict[str, AliasType]) -> Type:
+def output_type(expr: Expr, scope: Scope, aliases: dict[str, AliasType]) -> Type:
     if isinstance(expr, Field) and expr.alias is not None and not expr.path:
         whole = aliases[expr.alias]
         return list_of(whole.type) if whole.repeated else whole.type

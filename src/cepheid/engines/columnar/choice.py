@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,20 +109,23 @@ def compiled(
     if reason is not None:
         return reason
     try:
-        bits = PlanBits.of(planned.plan, type_column)
-        if planned.plan.trends is not None:
-            shape = TrendShape.of(planned.plan)
+        plan = replace(planned.plan, forecast=None)  # forecasts look at all events, matches need not
+        bits = PlanBits.of(plan, type_column)
+        if plan.trends is not None:
+            shape = TrendShape.of(plan)
             return (
                 "its trends are aggregated by Python" if shape is None else StreamPlan(planned, shape, bits)
             )
-        return StreamPlan(planned, CompiledPlan.of(planned.plan, event), bits)
+        return StreamPlan(planned, CompiledPlan.of(plan, event), bits)
     except Unsupported as reason:
         return str(reason)
 
 
 def can_be_compiled(planned: PlannedStream, program: Program) -> str | None:
-    """Why it cannot, by its place among the streams: that can be said without events."""
+    """Why it cannot, by its place among the streams and what it asks for: that can be said without events."""
     if planned.plan.trends is not None and (reason := _why_not_trends(planned)) is not None:
+        return reason
+    if planned.plan.forecast is not None and (reason := _why_no_forecasts(planned)) is not None:
         return reason
     if planned.feeds_on:
         return "it feeds on another stream"
@@ -139,6 +142,12 @@ def _why_not_trends(planned: PlannedStream) -> str | None:
     if shows_ids(planned.stream.outputs):
         return "its rows have ids"
     return None
+
+
+def _why_no_forecasts(planned: PlannedStream) -> str | None:
+    from cepheid.forecast.columns import why_not_in_columns
+
+    return "its model is given" if planned.trained is not None else why_not_in_columns(planned.plan)
 
 
 def _missing(planned: PlannedStream, scan: Scan) -> str | None:

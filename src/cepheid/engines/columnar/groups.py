@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -31,7 +31,12 @@ class StreamPlan:
 
     @property
     def plan(self) -> Plan:
-        return self.planned.plan
+        """That of the matches: forecasts, which look at all events, are made beside them."""
+        return self.compiled.plan if isinstance(self.compiled, CompiledPlan) else self.planned.plan
+
+    @property
+    def forecasts(self) -> bool:
+        return self.planned.plan.forecast is not None
 
     @property
     def name(self) -> str:
@@ -66,6 +71,7 @@ def _group(streams: tuple[StreamPlan, ...], scan: Scan, columns: Columns) -> Gro
     types = tuple(dict.fromkeys(t for s in streams for t in (*s.plan.event_types, *sorted(s.bits.closing))))
     own = [(TIME, pa.int64()), (ARRIVAL, pa.int64()), (TYPE, pa.int32())]
     bits = SharedBits.of([s.bits for s in streams])
+    bits = replace(bits, sees_all=bits.sees_all or any(s.forecasts for s in streams))
     own += [(f"{BITS}{i}", pa.int64()) for i in range(bits.columns)]
     own += [(f"{ORDER}{i}", kept_type(name, scan.types, columns)) for i, name in enumerate(columns.order)]
     own += [(FIELD + name, kept_type(name, scan.types, columns)) for name in names]

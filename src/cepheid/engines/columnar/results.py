@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engines.columnar.forecasting import ForecastRows, forecast_rows
 from cepheid.engines.columnar.groups import Group, StreamPlan
 from cepheid.engines.columnar.instants import Numbers
 from cepheid.engines.columnar.key_codes import key_values
@@ -30,6 +31,7 @@ from cepheid.matching.compiled.kernel.emission import (
     OUT_KEY,
     OUT_KIND,
 )
+from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.found import Match, Timeout
 from cepheid.pattern.types import Type
 
@@ -43,6 +45,7 @@ class StreamAnswer:
     matches: pa.Table | list[Row]
     timeouts: list[Row]
     pending: list[Row]
+    foretold: ForecastRows | None = None
 
 
 @dataclass
@@ -66,6 +69,7 @@ class StreamResults:
         self.table = MatchTable.of(stream, dict(outputs), group.schema)
         self.maker = RowMaker(stream.planned)
         self.listed = {kind: Listed() for kind in ("match", "timeout", "pending")}
+        self.foretold: ForecastRows | None = None
         self.tables: list[pa.Table] = []
         self.table_keys: list[list[Any]] = []
 
@@ -84,7 +88,13 @@ class StreamResults:
 
     def answer(self) -> StreamAnswer:
         listed = {kind: self.listed[kind].in_order() for kind in ("timeout", "pending")}
-        return StreamAnswer(self._matches(), listed["timeout"], listed["pending"])
+        return StreamAnswer(self._matches(), listed["timeout"], listed["pending"], self.foretold)
+
+    def forecast(self, rows: Sorted, group: Group, end: int) -> None:
+        """Beside the matches. One model learns from all keys, so they must be there together."""
+        if self.foretold is not None:
+            raise Unsupported("the keys of its forecasts lie in several files")
+        self.foretold = forecast_rows(self.stream, group, rows, self.columns, end)
 
     def _matches(self) -> pa.Table | list[Row]:
         if not self.tables:

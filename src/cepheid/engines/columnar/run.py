@@ -102,4 +102,7 @@ def _match(
             for number, answers in zip(listed, found, strict=True):
                 results[number].add(rows, answers, end)
             take_trends(group, results, rows, end)
+            for result in results:
+                if result.stream.forecasts:
+                    result.forecast(rows, group, end)
     return {s.name: result.answer() for s, result in zip(group.streams, results, strict=True)}

@@ -165,6 +165,9 @@ def noted(
             yield [Found(name, "match", row) for row in found.matches]
         yield [Found(name, "timeout", row) for row in found.timeouts]
         yield [Found(name, "pending", row) for row in found.pending]
+        if found.foretold is not None:
+            yield [Found(name, "outcome", row) for row in found.foretold.outcomes]
+            yield [Found(name, "forecast", row) for row in found.foretold.forecasts]
 
 
 def narrowed(session: Session, choice: Choice) -> Session:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cepheid.engines import session
+from cepheid.engines.forecast_models import with_models
 from cepheid.engines.local.events import EventMaker
 from cepheid.engines.local.times import to_microseconds
 from cepheid.engines.options import Duration, make_options
@@ -40,11 +41,20 @@ class Session:
         too_late: str = "fail",
         listener: Listener | None = None,
         engine: str = "auto",
+        models: Any = None,
     ) -> None:
         options = make_options(
-            time, type, order, None, time_unit, disorder=disorder, lateness=lateness, too_late=too_late
+            time,
+            type,
+            order,
+            None,
+            time_unit,
+            disorder=disorder,
+            lateness=lateness,
+            too_late=too_late,
+            models=models,
         )
-        self.program = compile(query)
+        self.program = with_models(compile(query), options.models)
         make, self._reasons = session_matchers(self.program, known_engine(engine), listener is not None)
         self._inner = session.Session(
             self.program, options.lateness or Lateness(), make=make, listener=listener

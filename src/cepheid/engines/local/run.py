@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from cepheid.engines.columnar.choice import Choice
+from cepheid.engines.forecast_models import with_models
 from cepheid.engines.local.bad_rows import BadRow, BadRows
 from cepheid.engines.local.compiled import CompiledRun, FoundTable, choose_matcher, narrowed, noted
 from cepheid.engines.local.frames import build_frame, frame_of
@@ -33,6 +34,8 @@ class Results(dict[str, Any]):
         super().__init__(frames)
         self.pending: dict[str, Any] = {}
         self.timeouts: dict[str, Any] = {}
+        self.forecasts: dict[str, Any] = {}  # of streams with `.forecast`
+        self.outcomes: dict[str, Any] = {}  # what became of the runs that were foretold
         self.dead_letters: list[dict[str, Any]] = []
         self.bad_rows: list[BadRow] = []
         self.warnings: list[str] = []
@@ -57,9 +60,10 @@ class Job:
         self.source: Source = open_source(
             events, columns, bad_rows=options.bad_rows, on_bad=on_bad, batch_size=options.batch_size
         )
-        self.program: Program = compile(
+        program = compile(
             declarations, self.source.schema, source_name, {columns.time: TIMESTAMP, columns.type: STRING}
         )
+        self.program: Program = with_models(program, options.models)
         self.session = Session(self.program, options.lateness, listener=listener)
         self.seen = FieldsSeen([s.plan for s in self.program], self.source.schema is not None)
 
@@ -147,6 +151,9 @@ def collect(job: Job) -> Results:
         for what, side in (("pending", results.pending), ("timeout", results.timeouts)):
             columns = job.side_columns(name, what)
             side[name] = build_frame(rows.get((what, name), []), columns, kind)
+        if job.program[name].plan.forecast is not None:
+            for what, side in (("forecast", results.forecasts), ("outcome", results.outcomes)):
+                side[name] = build_frame(rows.get((what, name), []), job.side_columns(name, what), kind)
     results.dead_letters = rows.get(("dead_letter", ""), [])
     results.bad_rows = job.source.bad.letters or job.source.bad.examples
     results.warnings = job.warnings()

@@ -110,9 +110,13 @@ class KeyByKey:
         for key, group in groupby(rows, key=lambda row: row[0]):
             if key != self.key:
                 found += self.end()
-                self.key, self.network = key, self.work.network()
+                self.key, self.network = key, self.new_network()
             found += self._matched([event for _, event in group])
         return found
+
+    def new_network(self) -> Network:
+        """For the next key."""
+        return self.work.network()
 
     def take_batches(self) -> tuple[pa.RecordBatch, ...]:
         """All it finds are rows."""

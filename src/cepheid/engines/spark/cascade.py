@@ -139,6 +139,7 @@ def _check_meaning(plan: Plan) -> None:
     _require(pattern.skip.to is SkipTo.NONE, "`skip` chooses among matches")
     _require(pattern.limits == Limits(), "its limits count open runs")
     _require(not pattern.timeouts, "timeouts are about open runs")
+    _require(plan.forecast is None, "forecasts are about open runs")
     _require(not plan.counting, "matches are counted, not listed")
     _require(plan.trends is None, "trends are aggregated, not listed")
     _require(not plan.automaton.closures, "it has a closure")

@@ -45,12 +45,19 @@ def collected(job: SparkJob, streams: Sequence[str], whole: bool = False) -> Ite
 
 
 def written(
-    job: SparkJob, streams: Sequence[str], folder: str, format: str, limit: int | None, unfinished: str | None
+    job: SparkJob,
+    streams: Sequence[str],
+    folder: str,
+    format: str,
+    limit: int | None,
+    unfinished: str | None,
+    foretold: str | None = None,
 ) -> dict[tuple[str, str], int]:
     """Spark writes each stream to a folder of its name. The answer: how much was found, by kind and stream."""
-    kinds = ["match", "timeout", "pending"]
+    kinds = ["match", "timeout", "pending", "forecast", "outcome"]
     answer = job.answer(streams, kinds)
-    parts = [(p.kind, p.stream, _place(p.kind, p.stream, folder, unfinished)) for p in answer.payloads]
+    above = {"timeout": unfinished, "pending": unfinished, "forecast": foretold, "outcome": foretold}
+    parts = [(p.kind, p.stream, _place(p.kind, p.stream, folder, above)) for p in answer.payloads]
     targets = [(kind, stream, place) for kind, stream, place in parts if place is not None]
     # Several folders of one pass: the findings wait in memory, and where that ends on disk.
     table = job.table(answer).persist()
@@ -66,10 +73,10 @@ def written(
     return {(row[0], row[1]): row[2] for row in found}
 
 
-def _place(kind: str, stream: str, folder: str, unfinished: str | None) -> str | None:
+def _place(kind: str, stream: str, folder: str, above: dict[str, str | None]) -> str | None:
     if kind == "match":
         return f"{folder}/{stream}"
-    return None if unfinished is None else f"{unfinished}/{kind}/{stream}"
+    return None if above[kind] is None else f"{above[kind]}/{kind}/{stream}"
 
 
 def _write(rows: DataFrame, place: str, format: str) -> None:

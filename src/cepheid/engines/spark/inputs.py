@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cepheid.engines.forecast_models import with_models
 from cepheid.engines.local.arrow_types import as_declared, struct_of_arrow
 from cepheid.engines.local.events import Columns, check_columns
 from cepheid.engines.options import Options
@@ -52,7 +53,8 @@ def plan_input(query: object, df: DataFrame, options: Options) -> tuple[Program,
     check_columns(given.arrow.names, columns)
     _check_type_column(given)
     implicit = {columns.time: TIMESTAMP, columns.type: STRING}
-    return compile(declarations, given.schema, implicit=implicit), given
+    program = compile(declarations, given.schema, implicit=implicit)
+    return with_models(program, options.models), given
 
 
 def _arrow_schema(df: DataFrame) -> pa.Schema:

@@ -24,6 +24,8 @@ def why_not_kernel(program: Program, layout: Layout, late_memory: int = 0) -> di
 def _why_not(planned: PlannedStream, program: Program, layout: Layout, late_memory: int) -> str | None:
     if planned.plan.trends is not None:
         return "it aggregates trends"
+    if planned.plan.forecast is not None:
+        return "it forecasts its open runs"
     reason = why_not_shared(planned, program, layout)
     if reason is not None:
         return reason

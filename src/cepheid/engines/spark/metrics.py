@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 
 OBSERVED = "cepheid"
 SUMS = ("events", "late", "too_late", "bytes_written", "waiting", "keys")
-_FOUND = {"match": "matches", "timeout": "timeouts", "dead_letter": "dead_letters"}
+_FOUND = {
+    "match": "matches",
+    "timeout": "timeouts",
+    "forecast": "forecasts",
+    "outcome": "outcomes",
+    "dead_letter": "dead_letters",
+}
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from cepheid.engines.spark.units import Unit
 from cepheid.errors import InputMistake, PatternMistake
 from cepheid.pattern.expr import Key
 from cepheid.pattern.types import DECIMAL, INT, NULL, UNKNOWN, Type
+from cepheid.plan.plan import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -207,13 +208,13 @@ def _values(array: pa.Array) -> Any:
 
 
 def match_payloads(unit: Unit, given: Input, late: bool, kinds: Iterable[str]) -> list[Payload]:
-    """The payloads of all streams of a unit: `match`, `timeout`, `pending`, as asked for."""
+    """The payloads of all streams of a unit: `match`, `timeout`, `pending`, `forecast`, `outcome`, as asked for."""
     found = []
     for planned in unit.program:
         for kind in kinds:
             if kind == "match":
                 columns = match_columns(planned, late)
-            elif kind == "pending" or (kind == "timeout" and planned.plan.pattern.timeouts):
+            elif _gives(planned.plan, kind):
                 columns = side_columns(unit.program, planned.name, kind)
             else:
                 continue
@@ -237,6 +238,12 @@ def whole_aggregates(planned: PlannedStream) -> frozenset[str]:
     return frozenset(
         n for n, e in shown.items() if isinstance(e, Key) and e.name in adding and types[n] == INT
     )
+
+
+def _gives(plan: Plan, kind: str) -> bool:
+    if kind in ("forecast", "outcome"):
+        return plan.forecast is not None
+    return kind == "pending" or (kind == "timeout" and plan.pattern.timeouts)
 
 
 def spark_type(kind: Type, name: str, given: Input, stream: str) -> pa.DataType:

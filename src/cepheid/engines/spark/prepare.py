@@ -223,12 +223,13 @@ def _quoted(name: str) -> str:
 
 
 def _needs_now(unit: Unit) -> bool:
-    """Does the answer depend on when the input ends: on absences at the end, timeouts, or what they feed?"""
+    """Does the answer depend on when the input ends: on absences at the end, timeouts, forecasts, what they feed?"""
     return unit.feeding or any(_waits_for_time(s.plan) for s in unit.program)
 
 
 def _waits_for_time(plan: Plan) -> bool:
-    return plan.pattern.timeouts or any(a.absences for a in plan.automaton.accepts)
+    awaited = any(a.absences for a in plan.automaton.accepts)
+    return plan.pattern.timeouts or plan.forecast is not None or awaited
 
 
 def _with_now(df: DataFrame, work: Split, now: int | None) -> DataFrame:

@@ -18,7 +18,12 @@ _COUNTERS = {
     "bytes_written": "State written to Spark's store, before compression",
     "rebuilt": "Buckets rebuilt from Spark's store because the worker did not have them",
 }
-_BY_STREAM = {"matches": "Matches found", "timeouts": "Runs that their window ended"}
+_BY_STREAM = {
+    "matches": "Matches found",
+    "timeouts": "Runs that their window ended",
+    "forecasts": "Forecasts of open runs",
+    "outcomes": "Runs that were foretold and whose end is known",
+}
 _GAUGES = {
     "running": "1 while the query runs",
     "batch": "Number of the last micro-batch",

@@ -106,6 +106,7 @@ def plan_job(query: object, df: DataFrame, options: Options) -> SparkJob:
     program, given = plan_input(query, df, options)
     if not given.streaming:
         _refuse_stream_options(options)
+        _refuse_shared_learning(program)
         return SparkJob(df, program, given, options)
     check_state_store(df)
     _refuse_batch_options(options)
@@ -123,6 +124,9 @@ def run_spark(query: object, df: DataFrame, options: Options) -> Results:
         results.pending = {name: job.frame(name, "pending") for name in names}
     timed = [name for name in names if job.program[name].plan.pattern.timeouts]
     results.timeouts = {name: job.frame(name, "timeout") for name in timed}
+    foretold = [name for name in names if job.program[name].plan.forecast is not None]
+    results.forecasts = {name: job.frame(name, "forecast") for name in foretold}
+    results.outcomes = {name: job.frame(name, "outcome") for name in foretold}
     return results
 
 
@@ -176,6 +180,18 @@ def _refuse_late_trends(program: Program, options: Options) -> None:
     for planned in program:
         if planned.plan.trends is not None and options.lateness is not None and options.lateness.threshold:
             raise no_late_trends(planned.name)
+
+
+def _refuse_shared_learning(program: Program) -> None:
+    for planned in program:
+        forecast = planned.plan.forecast
+        if forecast is not None and forecast.learn and not forecast.per_key:
+            raise InputMistake(
+                f"a bounded DataFrame is matched key by key: the forecasts of `{planned.name}` have no order of "
+                f"time in which one model could learn from all keys",
+                code="no_order_to_learn",
+                hint="train_forecast(query, df) first and then `learn: false`, or `model: key`",
+            )
 
 
 def _refuse_batch_options(options: Options) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cepheid.engines.network import Network
+from cepheid.engines.network import Network, reference_matcher
 from cepheid.engines.program import PlannedStream, Program
-from cepheid.engines.rows import RowMaker, pending_row, timeout_row
+from cepheid.engines.rows import RowMaker, side_rows
 from cepheid.engines.session import Found, limits_of
 from cepheid.engines.spark.evidence import evidence
 from cepheid.engines.spark.layout import Layout
@@ -20,7 +20,6 @@ from cepheid.matching.tests import PlanTests
 from cepheid.pattern.model import Limits
 from cepheid.plan.event_tests import Answered
 from cepheid.time.lateness import Lateness
-from cepheid.trends.matcher import matcher_of
 
 if TYPE_CHECKING:
     from cepheid.engines.spark.bucket import Bucket
@@ -54,8 +53,7 @@ class Work:
         """A network at its beginning; what can be compiled once is."""
 
         def make(planned: PlannedStream, listener: Listener | None, late_memory: int) -> Matcher:
-            tests = self.tests[planned.name]
-            return matcher_of(planned.plan, listener, tests=tests, late_memory=late_memory)
+            return reference_matcher(planned, listener, late_memory, self.tests[planned.name])
 
         return Network(self.program, make, late_memory=self.late_memory, rows=self.rows)
 
@@ -69,8 +67,7 @@ class Work:
                 if self.late_memory and planned.stream.outputs is None:
                     row["late"] = match.late
                 items.append(Found(name, "match", row, match))
-            items += [Found(name, "timeout", timeout_row(planned, t)) for t in finding.timeouts]
-            items += [Found(name, "pending", pending_row(planned, p)) for p in finding.pending]
+            items += [Found(name, kind, row) for kind, row in side_rows(self.rows[name], finding)]
         wanted = [item for item in items if self.answer.wants(item)]
         kinds = {name: self.answer.evidence_kind(name) for name in findings}
         return wanted + [evidence(item, kind) for item in items if (kind := kinds[item.stream])]

@@ -33,6 +33,8 @@ def write_stream(
     checkpoint: str | PathLike[str],
     matches: Sinks | None = None,
     timeouts: Sinks | None = None,
+    forecasts: Sinks | None = None,
+    outcomes: Sinks | None = None,
     dead_letters: Given | None = None,
     metrics: Given | None = None,
     trigger: Mapping[str, Any] | None = None,
@@ -43,9 +45,9 @@ def write_stream(
     """Start one streaming query of all streams of a program, and write what it finds, each kind to its sink.
 
     A sink is a path (Parquet, each row once), a `ParquetSink` or `KafkaSink`, or a function of (rows, batch number).
-    Where a program has several streams, `matches` and `timeouts` take a sink for each by name; one path is a folder
-    for each. `trigger` is what `DataStreamWriter.trigger` takes: `{"availableNow": True}`. `idle_after` lets time go
-    on by the clock when no events come. All other options are those of `cepheid.match`.
+    Where a program has several streams, `matches`, `timeouts`, `forecasts` and `outcomes` take a sink for each by name;
+    one path is a folder for each. `trigger` is what `DataStreamWriter.trigger` takes: `{"availableNow": True}`.
+    `idle_after` lets time go on by the clock when no events come. All other options are those of `cepheid.match`.
     """
     if dead_letters is not None:
         options.setdefault("too_late", "dead_letter")
@@ -55,9 +57,13 @@ def write_stream(
     names = [s.name for s in job.program.declarations.streams]
     timed = [n for n in names if job.program[n].plan.pattern.timeouts]
     _check_timeouts(timed, timeouts)
+    foretold = [n for n in names if job.program[n].plan.forecast is not None]
+    _check_forecasts(foretold, forecasts, outcomes)
     outlets = [
         *outlets_of("match", "matches", matches, names),
         *outlets_of("timeout", "timeouts", timeouts, timed),
+        *outlets_of("forecast", "forecasts", forecasts, foretold),
+        *outlets_of("outcome", "outcomes", outcomes, foretold),
         *outlets_of("dead_letter", "dead_letters", dead_letters, [""]),
         *outlets_of("metrics", "metrics", metrics, [""]),
     ]
@@ -145,11 +151,20 @@ def _check_timeouts(timed: list[str], timeouts: Sinks | None) -> None:
         )
 
 
+def _check_forecasts(foretold: list[str], forecasts: Sinks | None, outcomes: Sinks | None) -> None:
+    if not foretold and (forecasts is not None or outcomes is not None):
+        raise InputMistake(
+            "no stream of the program gives forecasts",
+            code="no_forecast",
+            hint="add `.forecast(horizon: ...)` to a stream, or leave `forecasts` and `outcomes` out",
+        )
+
+
 def _answer(job: SparkJob, outlets: list[Outlet]) -> Answer:
     """All streams, whatever is written of them: the state must not depend on today's sinks."""
     names = [s.name for s in job.program]
     beside = ["dead_letter", "metrics"] if any(o.kind == "dead_letter" for o in outlets) else ["metrics"]
-    found = job.answer(names, ["match", "timeout"]).payloads
+    found = job.answer(names, ["match", "timeout", "forecast", "outcome"]).payloads
     return Answer(found + job.answer([], beside).payloads)
 
 
