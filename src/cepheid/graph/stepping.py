@@ -37,9 +37,7 @@ class Stepping:
         self._found: list[tuple[int, int, Found]] = []  # in this time: patterns, stages
         self._forbidden: list[tuple[int, int, int, Found]] = []  # patterns, pieces, guards
         self._told: set[object] = set()  # matches of this time
-        self._owing: dict[
-            int, None
-        ] = {}  # at their end: their relations may be decided when this time is over
+        self._owing: dict[int, None] = {}  # whose relations are looked at when this time is over
         self._too_late: list[tuple[int, int]] = []  # by time: threads whose pattern has a `within`
         self._deadlines: list[tuple[int, int]] = []  # by tick
 
