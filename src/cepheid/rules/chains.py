@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from cepheid.pattern.expr import Binary, Expr, Field, Opaque, rewrite
 from cepheid.pattern.rule_model import TimeTest
 from cepheid.rules.closures import INF, NOW, is_identity, place, places
-from cepheid.rules.resolve import CHANGE, EVENT, FACT, Line, ReadyRule
+from cepheid.rules.resolve import EVENT, FACT, Line, ReadyRule
 from cepheid.rules.windows import Distances, demand_tests, hull
 
 Key = tuple[Expr, Expr]  # what is known, what the new object has; equal
@@ -212,13 +212,7 @@ class _Builder:
     def _step(self, line: Line, place: int) -> Step:
         """Of something absent."""
         tests = list(line.others)
-        self.at[line.number], before = place, self.at.get(line.number)
-        made = self._made_step(line, place, tests if line.of_fact else [], [] if line.of_fact else tests)
-        if before is None:
-            del self.at[line.number]
-        else:
-            self.at[line.number] = before
-        return made
+        return self._made_step(line, place, tests if line.of_fact else [], [] if line.of_fact else tests)
 
     def _made_step(self, line: Line, place: int, fact_tests: list[Expr], event_tests: list[Expr]) -> Step:
         at = {**self.at, line.number: place}
@@ -291,6 +285,3 @@ def sides_of(test: Expr, own: int) -> list[Key]:
         if places(new) == {own} and places(known) and own not in places(known):
             return [(known, new)]
     return []
-
-
-__all__ = ["CHANGE", "EVENT", "FACT", "Absence", "Chain", "Discrimination", "Keeping", "Step", "chains_of"]
