@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from lsp_client import Client
+
+from cepheid.cli import main
 
 pytest.importorskip("pygls", reason="needs the extra lsp")
 
@@ -196,3 +199,10 @@ def test_graph_patterns(client: Client) -> None:
 def test_queries_in_the_manner_of_sql(client: Client) -> None:
     found = client.open("FROM PATTERN (e1=A -> e2=) SELECT e1.v", "file:///q.cep")
     assert [f["severity"] for f in found] == [1]
+
+
+def test_without_pygls_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cepheid.cli.lsp.find_spec", lambda name: None)
+    done = CliRunner().invoke(main, ["lsp"])
+    assert done.exit_code == 1
+    assert "pip install 'cepheid[lsp]'" in done.stderr

@@ -52,7 +52,7 @@ class Scene:
     """The place: the role a word would have there, what the grammar allows, and the statement so far."""
 
     declared: Declared
-    statement: Statement | None
+    statement: Statement
     marked: Marked | None
     reading: Reading
     allowed: frozenset[str]
@@ -148,9 +148,8 @@ def _after_dot(scene: Scene) -> Iterator[Item]:
 
 
 def _step_types(scene: Scene) -> Iterator[Item]:
-    own = scene.statement.title if scene.statement is not None else ""
     for statement in scene.declared.statements:
-        if statement.name is not None and statement.title != own:
+        if statement.name is not None and statement.title != scene.statement.title:
             text = scene.declared.text[statement.start : statement.end]
             yield Item(statement.title, statement.kind, _one_line(text), "", name_text(statement.title))
     known = {s.title for s in scene.declared.statements}
@@ -175,10 +174,12 @@ def _values(scene: Scene) -> Iterator[Item]:
         yield from (Item(word, "value", f".{marked.operator}") for word in words)
         if marked.operator != "skip":
             return
+    elif scene.allowed and not {"NUMBER", "CASE"} <= scene.allowed:
+        return  # a value stands there already
     if marked.step is not None:
         yield from _fields(scene, marked)
     yield from _aliases(scene)
-    if words is not None or (not {"NUMBER", "CASE"} <= scene.allowed and scene.allowed):
+    if words is not None:
         return
     for name in (*FUNCTIONS, *AGGREGATES):
         signature, told = function_told(name) or ("", "")

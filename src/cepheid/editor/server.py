@@ -23,6 +23,7 @@ _KINDS = {
     "event": lsp.CompletionItemKind.Struct,
     "stream": lsp.CompletionItemKind.Interface,
     "pattern": lsp.CompletionItemKind.Class,
+    "graph pattern": lsp.CompletionItemKind.Class,
     "type": lsp.CompletionItemKind.TypeParameter,
     "value": lsp.CompletionItemKind.EnumMember,
 }

@@ -38,6 +38,10 @@ class Rules:
     def label(self, rule: SigmaRuleBase) -> str:
         return self.labels[id(rule)]
 
+    def is_wanted(self, rule: SigmaRuleBase) -> bool:
+        """Not if a correlation refers to it, unless that one says `generate: true`."""
+        return any(rule is shown for shown in self.collection.get_output_rules())
+
     def named(self, reference: str) -> Rule:
         return self.collection[reference]
 
@@ -51,8 +55,7 @@ def read_rules(text: str, source: str, labels: Labels) -> Rules:
     for rule in collection.rules:
         if isinstance(rule, SigmaCorrelationRule):
             _resolve(rule, collection, of_rule[id(rule)])
-    _no_circles(collection, of_rule)
-    ordered = tuple(SigmaCollection._referenced_first(collection.rules))
+    ordered = _referenced_first(collection, of_rule)
     named = {id(rule): labels.fresh(_label(rule)) for rule in ordered}
     return Rules(ordered, of_rule, named, collection)
 
@@ -130,8 +133,9 @@ def _resolve(rule: SigmaCorrelationRule, collection: SigmaCollection, document: 
         raise explained(problem, document, list(collection.names_to_rules)) from None
 
 
-def _no_circles(collection: SigmaCollection, documents: dict[int, Document]) -> None:
-    done: set[int] = set()
+def _referenced_first(collection: SigmaCollection, documents: dict[int, Document]) -> tuple[Rule, ...]:
+    """Each rule after those it refers to; a circle is refused."""
+    ordered: list[Rule] = []
 
     def visit(rule: Any, path: list[Any]) -> None:
         if any(rule is p for p in path):
@@ -141,13 +145,16 @@ def _no_circles(collection: SigmaCollection, documents: dict[int, Document]) -> 
                 place=documents[id(rule)].place("correlation", "rules"),
                 hint="leave out one of the references",
             )
-        if id(rule) not in done and isinstance(rule, SigmaCorrelationRule):
+        if any(rule is done for done in ordered):
+            return
+        if isinstance(rule, SigmaCorrelationRule):
             for reference in rule.referenced_rules:
                 visit(reference.rule, [*path, rule])
-        done.add(id(rule))
+        ordered.append(rule)
 
     for rule in collection.rules:
         visit(rule, [])
+    return tuple(ordered)
 
 
 def _label(rule: Any) -> str:

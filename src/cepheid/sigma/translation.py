@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sigma.correlations import SigmaCorrelationRule
+from sigma.rule import SigmaRule
 
 from cepheid.pattern.model import Declarations, Pattern, Step, Stream
 from cepheid.sigma.correlation import Correlation, read_correlations
@@ -12,7 +13,7 @@ from cepheid.sigma.counting import counting_streams
 from cepheid.sigma.hits import HitMaker, first_names, owned
 from cepheid.sigma.naming import Labels, fresh_alias
 from cepheid.sigma.options import SigmaOptions
-from cepheid.sigma.rules import Rule, read_rules
+from cepheid.sigma.rules import read_rules
 from cepheid.sigma.temporal import temporal_streams
 
 
@@ -34,11 +35,11 @@ def translate(text: str, source: str, options: SigmaOptions) -> Translation:
     for rule in rules:
         if isinstance(rule, SigmaCorrelationRule):
             streams += _correlation_streams(correlations[id(rule)], maker)
-        elif rule._output:
+        elif rules.is_wanted(rule):
             streams.append(_detection_stream(rule, maker))
         else:
             maker.condition(rule)  # what nobody reads must be right, too
-        if rule._output:
+        if rules.is_wanted(rule):
             wanted.append(rules.label(rule))
     return Translation(Declarations(streams=tuple(streams), untyped=True), tuple(wanted))
 
@@ -49,9 +50,9 @@ def _correlation_streams(correlation: Correlation, maker: HitMaker) -> list[Stre
     return counting_streams(correlation, maker)
 
 
-def _detection_stream(rule: Rule, maker: HitMaker) -> Stream:
+def _detection_stream(rule: SigmaRule, maker: HitMaker) -> Stream:
     label = maker.rules.label(rule)
-    where = maker.condition(rule)  # type: ignore[arg-type]
+    where = maker.condition(rule)
     alias = fresh_alias("hit", first_names(where))
     step = Step(maker.options.event_type, owned(where, alias), alias)
     return Stream(label, Pattern(step, name=label))
