@@ -38,6 +38,7 @@ def _rows(frame: Any) -> list[str]:
     table = frame if isinstance(frame, pa.Table) else frame.toArrow()
     rows = table.to_pylist()
     for row in rows:
+        row.pop("batch", None)  # the sink's own
         row["time"] = row["time"].timestamp()
         row["start"] = row["start"].timestamp()
         if row.get("forecast_until") is not None:
