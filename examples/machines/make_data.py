@@ -1,7 +1,7 @@
 """Makes `readings.csv`: eight weeks of thirty machines that wear out, warn more or less clearly, fail and are repaired.
 
-`python make_data.py` writes it anew, always the same. A machine is sound, worn or failing, which nobody sees; readings
-of its vibration and temperature depend on it, with much noise, and so does the chance of a failure.
+`python make_data.py` writes it anew, always the same. A machine is sound, worn or failing, which nobody sees;
+readings of its vibration and temperature depend on it, with much noise, and so does the chance of a failure.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def test_as_a_session(query: str) -> None:
     program, events, chooser = compile(query), _events(1), Chooser(1)
     session = Session(program)
     expected = session.feed_sorted(events) + session.end()
-    assert sum(f.kind == "forecast" for f in expected) > 20
+    assert sum(f.kind == "forecast" for f in expected) > 10
     found = played(_with_forecasts(prepared(program, Lateness())), cuts(events, chooser), chooser).found
     assert facts(found, program) == facts(expected, program)
 
