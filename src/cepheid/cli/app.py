@@ -304,6 +304,7 @@ def sql_(file: str, tables: tuple[str, ...], engine: str, format_: str, out: str
     show_default=True,
 )
 @click.option("--out", metavar="PATH", help="Where matches go, instead of the screen.")
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
 def graph_(
     patterns: str,
     file: str,
@@ -314,6 +315,7 @@ def graph_(
     time_unit: str,
     format_: str,
     out: str | None,
+    engine: str,
     **columns: Any,
 ) -> None:
     """Find the graph patterns of FILE.graph in a temporal graph.
@@ -324,6 +326,7 @@ def graph_(
     \b
     cepheid graph hospitality.graph edges.parquet
     cepheid graph deviations.graph log.csv --time time --node event
+    cepheid graph hospitality.graph edges/ --engine spark --format parquet --out found.parquet
     """
     from cepheid.cli.graph import find_in_file
 
@@ -331,7 +334,7 @@ def graph_(
         raise click.UsageError("--node is for a log of events: say its --time, too.")
     events = None if time is None else {"time": time, "node": node, "end": end}
     edges = {**columns, "target": list(target) or "target", "end": end}
-    find_in_file(_read(patterns), patterns, file, edges, events, time_unit, format_, out)
+    find_in_file(_read(patterns), patterns, file, edges, events, time_unit, engine, format_, out)
 
 
 @main.command()

@@ -48,14 +48,14 @@ def plan_input(query: object, df: DataFrame, options: Options) -> tuple[Program,
     """The query compiled against the DataFrame's schema."""
     declarations = partitioned(declarations_of(query), options.partition_by)
     columns = replace(options.columns, plain_type=plain_type(declarations))
-    given = Input(columns, _arrow_schema(df), df.isStreaming)
+    given = Input(columns, arrow_schema(df), df.isStreaming)
     check_columns(given.arrow.names, columns)
     _check_type_column(given)
     implicit = {columns.time: TIMESTAMP, columns.type: STRING}
     return compile(declarations, given.schema, implicit=implicit), given
 
 
-def _arrow_schema(df: DataFrame) -> pa.Schema:
+def arrow_schema(df: DataFrame) -> pa.Schema:
     from pyspark.errors import PySparkTypeError
     from pyspark.sql.pandas.types import to_arrow_type
 
