@@ -87,9 +87,8 @@ def in_seconds(match: Match) -> Match:
         return None if at is None else at // SECOND if at % SECOND == 0 else at / SECOND
 
     intervals = tuple(type(i)(i.stage, time(i.start), time(i.end)) for i in match.intervals)
-    return Match(
-        match.pattern, match.binds, intervals, time(match.first), time(match.last), time(match.decided)
-    )
+    times = (time(at) for at in (match.first, match.last, match.decided))
+    return Match(match.pattern, dict(map(_whole, match.binds.items())), intervals, *times)
 
 
 def test_golden_scenarios(spark: Any) -> None:
