@@ -3,7 +3,7 @@
 Each event is a node with three edges: its kind, who did it, to whom; people have a role. Both run in turns, and of
 three such pairs the one with the middle ratio is told. Their matches are compared before, all of them.
 
-    python benchmarks/graphs_spark.py [--edges 1000000] [--plans]
+    python benchmarks/graphs_spark.py [--edges 1000000] [--only hospitality] [--plans]
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def main() -> None:
     edges.createOrReplaceTempView("edges")
     count = edges.count()
     print(f"{'query':14} {'edges':>12} {'matches':>9} {'by hand s':>10} {'ours s':>10} {'ours/hand':>10}")
-    keep("graphs_spark", [_row(spark, name, edges, count, arguments.plans) for name in PATTERNS])
+    names = arguments.only or list(PATTERNS)
+    keep("graphs_spark", [_row(spark, name, edges, count, arguments.plans) for name in names])
 
 
 def _row(spark: SparkSession, name: str, edges: DataFrame, count: int, plans: bool) -> Figure:
@@ -176,6 +177,7 @@ def _made(spark: SparkSession, count: int) -> DataFrame:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--edges", type=int, default=1_000_000)
+    parser.add_argument("--only", action="append", choices=list(PATTERNS), help="may be repeated")
     parser.add_argument("--plans", action="store_true", help="also show how Spark runs both")
     return parser.parse_args()
 

@@ -130,19 +130,24 @@ def _value(way: ThreadRows, name: str, kinds: Kinds) -> Column:
 
 def each_once(rows: DataFrame, shape: RowShape, has_edges: bool, choose: bool) -> DataFrame:
     """Two that bind the same at the same times are one: of the first alternative, that is certain first, that lasts
-    longest. `has_edges`: with the same edges, too. `choose`: whether two that are one may differ in anything."""
+    longest. `has_edges`: with the same edges, too. `choose`: whether two that are one may differ in anything: not, if
+    nothing ends, for then no relation is true, and all is certain as it is found."""
     from pyspark.sql import functions as F
 
     starts = F.transform(F.col(PAST), lambda x: F.struct(x["name"].alias("stage"), x["time"].alias("start")))
     same = {name: F.col(name) for name in (*shape.values, FIRST, LATEST)} | {"starts": starts}
     if has_edges:
         same["edges"] = F.transform(F.col(PAST), lambda x: x["edges"])
-    columns = rows.select(
-        *(column.alias(name) for name, column in same.items()),
-        *(F.col(n) for n in (DECIDED, ALTERNATIVE, PAST)),
-    )
+    keys = [column.alias(name) for name, column in same.items()]
     if not choose:
-        return columns.dropDuplicates(list(same))
+        null = F.lit(None).cast("bigint")
+        past = F.transform(
+            F.col("starts"),
+            lambda x: F.struct(x["start"].alias("time"), x["stage"].alias("name"), null.alias("end")),
+        )
+        certain = {DECIDED: F.col(LATEST), ALTERNATIVE: F.lit(0), PAST: past}
+        return rows.select(*keys).distinct().withColumns(certain)
+    columns = rows.select(*keys, *(F.col(n) for n in (DECIDED, ALTERNATIVE, PAST)))
     lasting = F.transform(F.col(PAST), lambda x: F.coalesce(x["end"], F.lit(2**63 - 1).cast("bigint")))
     order = F.struct((-F.col(ALTERNATIVE)).alias("a"), (-F.col(DECIDED)).alias("d"), lasting.alias("l"), PAST)
     best = F.col("best")

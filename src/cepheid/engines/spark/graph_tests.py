@@ -14,13 +14,14 @@ import pyarrow as pa
 import pyarrow.compute
 
 from cepheid.engines.local.arrow_types import struct_of_arrow
-from cepheid.engines.spark.catalyst import to_test, to_value
+from cepheid.engines.spark.catalyst import to_value
 from cepheid.engines.spark.failures import without_stack
 from cepheid.engines.spark.graph_values import EVERY_KIND, Kinds, of_type, together
 from cepheid.errors import CepheidError
 from cepheid.graph.clauses import moment, of_its_type
 from cepheid.matching.evaluate import compile_test, compile_value
 from cepheid.pattern.expr import Binary, Expr, Field, In, Literal, Unary, rewrite, walk
+from cepheid.pattern.types import BOOL
 from cepheid.plan.check_types import Scope, infer
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Condition:
 
 
 def spark_condition(condition: Condition) -> Column | None:
-    """Never null; None if it stays in Python."""
+    """Null or false if it does not hold; None if it stays in Python."""
     from pyspark.sql import functions as F
 
     found: list[Column] = []
@@ -65,11 +66,12 @@ def spark_condition(condition: Condition) -> Column | None:
         schema, expr = _typed(condition.expr, condition.fields, way)
         if condition.in_clause and _clashes(expr, schema):
             continue
-        translated = to_test([expr], schema)
-        if translated.left or translated.column is None:
+        # Not `to_test`, whose answer is never null: a source of rows can use a plain comparison.
+        translated = to_value(expr, schema) if _is_condition(expr, schema) else None
+        if translated is None:
             return None
-        found.append(_all([*_of_kinds(condition.fields, way), translated.column]))
-    return F.coalesce(_any(found), F.lit(False)) if found else F.lit(False)
+        found.append(_all([*_of_kinds(condition.fields, way), translated]))
+    return _any(found) if found else F.lit(False)
 
 
 def spark_value(expr: Expr, fields: Fields) -> tuple[Column, Kinds] | None:
@@ -142,6 +144,13 @@ def _of_kinds(fields: Fields, way: Mapping[str, str]) -> list[Column]:
 
     several = [(fields[name], kind) for name, kind in way.items() if not fields[name].kinds.is_plain]
     return [held.kinds.pick(F.col(held.column), kind).isNotNull() for held, kind in several]
+
+
+def _is_condition(expr: Expr, schema: pa.Schema) -> bool:
+    try:
+        return infer(expr, Scope(struct_of_arrow(schema), None, {}, {})) == BOOL
+    except CepheidError:
+        return False
 
 
 def _inferred(expr: Expr, schema: pa.Schema) -> Kinds | None:
