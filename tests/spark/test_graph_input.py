@@ -64,7 +64,7 @@ def test_values_of_different_types(spark: Any) -> None:
         PAIRS
         + """
         graph pattern some { stage s { .n > 0 -> ?n } }
-        graph pattern other { stage s { .n != "1", .n[value = 1 or value = 1.5] } }
+        graph pattern other { stage s { .n[value = 1 or value = 1.5] } }
     """
     )
     targets = ["text", "whole", "fraction", "flag"]
@@ -77,8 +77,8 @@ def test_values_of_different_types(spark: Any) -> None:
     ]
     mine = [(m.pattern, sorted(m.binds.items())) for m in expected]
     assert all(match in mine for match in ours)
-    assert len(ours) == len(mine) == 8
-    assert found[0]["bindings"]["n"].keys() == {"string", "bool", "float"}
+    assert len(ours) == len(mine) == 10
+    assert found[-1]["bindings"]["n"].keys() == {"string", "bool", "float"}
 
 
 def plain(cell: Any) -> Any:
@@ -149,7 +149,7 @@ def test_let_and_where_in_python(spark: Any) -> None:
     assert sorted(map(repr, (r["bindings"] for r in rows_of(found)))) == sorted(
         repr(dict(sorted(m.binds.items()))) for m in expected
     )
-    assert len(expected) == 3
+    assert len(expected) == 2
 
 
 def test_rounds_without_a_bound(spark: Any) -> None:

@@ -20,6 +20,7 @@ from cepheid.engines.spark.graph_values import EVERY_KIND, Kinds, of_type, toget
 from cepheid.errors import CepheidError
 from cepheid.graph.clauses import moment, of_its_type
 from cepheid.matching.evaluate import compile_test, compile_value
+from cepheid.matching.moment import Moment, Test
 from cepheid.pattern.expr import Binary, Expr, Field, In, Literal, Unary, rewrite, walk
 from cepheid.pattern.types import BOOL
 from cepheid.plan.check_types import Scope, infer
@@ -219,11 +220,12 @@ def filtered(rows: DataFrame, conditions: Sequence[Condition]) -> DataFrame:
 
 def _keeping(conditions: Sequence[Condition]) -> Task:
     def keep(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tests = []
+        tests: list[tuple[Test, Fields]] = []
         for condition in conditions:
             test = compile_test([condition.expr])
+            test = of_its_type(test) if condition.in_clause else test
             assert test is not None
-            tests.append((of_its_type(test) if condition.in_clause else test, condition.fields))
+            tests.append((test, condition.fields))
         with without_stack():
             for batch in batches:
                 kept = pa.array([True] * batch.num_rows, pa.bool_())
@@ -260,7 +262,7 @@ def _computing(name: str, expr: Expr, fields: Fields, kinds: Kinds) -> Task:
     return compute
 
 
-def _moments(batch: pa.RecordBatch, fields: Fields) -> Iterator[object]:
+def _moments(batch: pa.RecordBatch, fields: Fields) -> Iterator[Moment]:
     """What an expression looks at, row by row."""
     names = list(fields)
     columns = [[fields[n].kinds.value(c) for c in batch.column(fields[n].column).to_pylist()] for n in names]
