@@ -11,7 +11,7 @@ from graph_scenarios import GraphScenario, Step, load_graph_scenarios, shown, wa
 from graph_strategies import Happens, histories, patterns
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from test_agreement import by_definition, shape, sifted
+from test_agreement import sifted
 
 from cepheid.engines.graph.clock import Clock
 from cepheid.engines.graph.matches import Match, user_match
@@ -154,9 +154,6 @@ def check_random(spark: Any, count: int, graphs: int) -> None:
                 edges.add(edge)
             expected = locally(pattern, edges)
             matching += bool(expected)
-            assert sorted(shape(m) for m in find_in(ReadyPattern(pattern), edges)) == by_definition(
-                pattern, edges
-            )
             if words(found[case.name, number]) != words(expected):
                 problems.append(
                     f"{case.name}: {pattern}\n  {graph}\n  spark {words(found[case.name, number])}"
