@@ -423,6 +423,7 @@ def forecast_report(file: str, stream: str | None, threshold: float, html: str |
     show_default=True,
 )
 @click.option("--out", metavar="PATH", help="Where matches go, instead of the screen.")
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
 def graph_(
     patterns: str,
     file: str,
@@ -433,6 +434,7 @@ def graph_(
     time_unit: str,
     format_: str,
     out: str | None,
+    engine: str,
     **columns: Any,
 ) -> None:
     """Find the graph patterns of FILE.graph in a temporal graph.
@@ -443,6 +445,7 @@ def graph_(
     \b
     cepheid graph hospitality.graph edges.parquet
     cepheid graph deviations.graph log.csv --time time --node event
+    cepheid graph hospitality.graph edges/ --engine spark --format parquet --out found.parquet
     """
     from cepheid.cli.graph import find_in_file
 
@@ -450,7 +453,7 @@ def graph_(
         raise click.UsageError("--node is for a log of events: say its --time, too.")
     events = None if time is None else {"time": time, "node": node, "end": end}
     edges = {**columns, "target": list(target) or "target", "end": end}
-    find_in_file(read_text(patterns), patterns, file, edges, events, time_unit, format_, out)
+    find_in_file(read_text(patterns), patterns, file, edges, events, time_unit, engine, format_, out)
 
 
 @main.command("rules")

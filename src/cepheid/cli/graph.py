@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -13,6 +13,9 @@ from cepheid.engines.graph.matches import Match, Matches
 from cepheid.engines.graph.patterns import graph_patterns
 from cepheid.engines.local.writers import write_rows, write_table
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 
 def find_in_file(
     text: str,
@@ -21,19 +24,41 @@ def find_in_file(
     columns: dict[str, Any],
     events: dict[str, Any] | None,
     time_unit: str,
+    engine: str,
     format_: str,
     out: str | None,
 ) -> None:
     patterns = graph_patterns(text, name)
+    rows = _frame(file) if engine == "spark" else file
     with waiting("reading"):
         graph = Graph(time_unit=time_unit)
         if events is None:
-            graph.read(file, **columns)
+            graph.read(rows, **columns)
         else:
-            graph.read_events(file, **events)
+            graph.read_events(rows, **events)
     with waiting("looking"):
         found = graph.find(patterns)
+        if engine == "spark":
+            found = _collected(found)
     _write(found, format_, out)
+
+
+def _frame(path: str) -> DataFrame:
+    from cepheid.cli.spark_job import session
+    from cepheid.engines.spark.sources import Reading, files, settled
+
+    spark = session()
+    return files(spark, settled(spark, Reading(path)))
+
+
+def _collected(found: DataFrame) -> Matches:
+    """The matches that Spark has found, in the order in which they became certain."""
+    from cepheid.engines.spark.failures import in_our_words
+    from cepheid.engines.spark.graph_answer import match_of
+
+    with in_our_words():
+        matches = [match_of(row) for row in found.toArrow().to_pylist()]
+    return Matches(sorted(matches, key=lambda m: (m.decided, m.last, repr(m))))
 
 
 def _write(found: Matches, format_: str, out: str | None) -> None:

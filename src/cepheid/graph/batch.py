@@ -47,12 +47,20 @@ def find_in(pattern: ReadyPattern, edges: Edges) -> list[GraphMatch]:
         for thread, last_slot in _completed(pattern, edges, begun):
             match = matched(pattern, thread, edges)
             if match is not None:
-                alternative = pattern.program.slots[last_slot].alternative
-                found.setdefault(match.identity(), (match, alternative))
+                one = (match, pattern.program.slots[last_slot].alternative)
+                key = match.identity()
+                found[key] = min(found.get(key, one), one, key=_preferred)
     matches = sorted(found.values(), key=lambda m: (m[0].decided, m[0].last, repr(m[0].identity())))
     if pattern.program.shared is not None:
         matches = _not_excluded(pattern.program.shared, matches)
     return [match for match, _ in matches]
+
+
+def _preferred(one: tuple[GraphMatch, int]) -> Any:
+    """Of two that are one match: the first alternative, that is certain first, that lasts longest. In this way the
+    answer does not depend on the order of the edges."""
+    match, alternative = one
+    return alternative, match.decided, [(i.end is not None, -(i.end or 0)) for _, i in match.intervals]
 
 
 def _completed(pattern: ReadyPattern, edges: Edges, thread: Thread) -> Iterator[tuple[Thread, int]]:

@@ -54,14 +54,14 @@ def ready(clause: Clause) -> ReadyClause:
     late = [p for p in parts if variables_in(p)]
     return ReadyClause(
         clause,
-        _of_its_type(compile_test(early)),
-        _of_its_type(compile_test(late)),
+        of_its_type(compile_test(early)),
+        of_its_type(compile_test(late)),
         frozenset[str]().union(*(variables_in(p) for p in late)),
         next((c for p in early if (c := _constant(p)) is not None), None),
     )
 
 
-def _of_its_type(test: Test | None) -> Test | None:
+def of_its_type(test: Test | None) -> Test | None:
     """A label may have targets of several types: one that cannot be compared is another value, and no mistake."""
     if test is None:
         return None

@@ -18,7 +18,7 @@ class Interval:
 
 
 _Truth = bool | None
-_INVERSE = {
+INVERSE = {
     Allen.AFTER: Allen.BEFORE,
     Allen.MET_BY: Allen.MEETS,
     Allen.OVERLAPPED_BY: Allen.OVERLAPS,
@@ -32,8 +32,8 @@ NO_GAP = frozenset({Allen.MEETS, Allen.MET_BY, Allen.EQUALS})
 def related(relation: Relation, left: Interval, right: Interval) -> _Truth:
     """Whether the intervals lie so. Both are as they are known when the time they speak of is over."""
     kind, a, b = relation.kind, left, right
-    if kind in _INVERSE:
-        kind, a, b = _INVERSE[kind], right, left
+    if kind in INVERSE:
+        kind, a, b = INVERSE[kind], right, left
     truth = _RELATIONS[kind](a, b)
     if truth is not True or (relation.low is None and relation.high is None):
         return truth
@@ -43,8 +43,8 @@ def related(relation: Relation, left: Interval, right: Interval) -> _Truth:
 def decided_at(relation: Relation, left: Interval, right: Interval) -> int:
     """When a relation that is true became certain: at the last time it looks at."""
     kind, a, b = relation.kind, left, right
-    if kind in _INVERSE:
-        kind, a, b = _INVERSE[kind], right, left
+    if kind in INVERSE:
+        kind, a, b = INVERSE[kind], right, left
     if kind in (Allen.BEFORE, Allen.MEETS):
         return b.start
     times = [a.start, b.start, *([] if a.end is None else [a.end])]

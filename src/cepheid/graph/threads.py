@@ -144,7 +144,8 @@ class ReadyPattern:
         if binds is None:
             return None
         rules = self.rules[self.program.slots[thread.slot].piece]
-        if not rules.computed_and_true(thread.binds, binds):
+        begins = thread.slot == rules.piece.first and not thread.done
+        if not rules.computed_and_true(thread.binds, binds, begins):
             return None
         hold = Hold(number, found.time, found.own)
         holds = (*thread.holds[:number], hold, *thread.holds[number + 1 :])
@@ -264,13 +265,16 @@ class PieceRules:
         """Is it known only when a time is over whether its relations hold? An interval may end just then."""
         return any(r.kind not in (Allen.BEFORE, Allen.AFTER) for r, _, _ in self.relations)
 
-    def computed_and_true(self, before: Binds, binds: dict[str, Any]) -> bool:
-        """Adds what can be computed now; whether all tests hold that can be asked now and could not before."""
+    def computed_and_true(self, before: Binds, binds: dict[str, Any], begins: bool) -> bool:
+        """Adds what can be computed now; whether all tests hold that can be asked now and were not before.
+
+        As the block begins none was: it may ask about variables of blocks before it alone.
+        """
         for name, needs, value in self.lets:
             if name not in binds and needs <= binds.keys():
                 binds[name] = value(moment(binds))
         return all(
             test(moment(binds))
             for needs, test in self.tests
-            if needs <= binds.keys() and not needs <= before.keys()
+            if needs <= binds.keys() and (begins or not needs <= before.keys())
         )

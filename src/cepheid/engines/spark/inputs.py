@@ -49,7 +49,7 @@ def plan_input(query: object, df: DataFrame, options: Options) -> tuple[Program,
     """The query compiled against the DataFrame's schema."""
     declarations = partitioned(declarations_of(query), options.partition_by)
     columns = event_columns(options.columns, declarations)
-    given = Input(columns, _arrow_schema(df), df.isStreaming)
+    given = Input(columns, arrow_schema(df), df.isStreaming)
     check_columns(given.arrow.names, columns)
     _check_type_column(given)
     implicit = {columns.time: TIMESTAMP, columns.type: STRING}
@@ -57,7 +57,7 @@ def plan_input(query: object, df: DataFrame, options: Options) -> tuple[Program,
     return with_models(program, options.models), given
 
 
-def _arrow_schema(df: DataFrame) -> pa.Schema:
+def arrow_schema(df: DataFrame) -> pa.Schema:
     from pyspark.errors import PySparkTypeError
     from pyspark.sql.pandas.types import to_arrow_type
 

@@ -63,7 +63,7 @@ def read_source(
         if reading.format == "kafka":
             rows = _kafka(spark, reading, columns, declarations)
         elif reading.is_files:
-            rows = _files(spark, reading)
+            rows = files(spark, reading)
         else:
             rows = _loaded(spark, reading, {}, reading.schema)
     timed = _with_instants(rows, columns, reading)
@@ -145,7 +145,8 @@ def _format(name: str) -> str | None:
     return _SUFFIXES.get(Path(bare).suffix)
 
 
-def _files(spark: SparkSession, reading: Reading) -> DataFrame:
+def files(spark: SparkSession, reading: Reading) -> DataFrame:
+    """Rows as the files have them."""
     options = dict(_DEFAULTS.get(reading.format or "", {}))
     if reading.format in ("json", "csv"):
         options["mode"] = "DROPMALFORMED" if reading.skip_bad_rows else "FAILFAST"
