@@ -142,8 +142,9 @@ class StageJoins:
             others.append(edge)
         found = FoundRows(df, bound, own.hold, tuple(others))
         df = filtered(df, [c for edge in found.edges for c in _late(edge, bound)])
+        known = {name: held for name, held in bound.items() if name not in stage.beside}
         for clause in stage.absent:
-            df = self._without(df, bound, clause, own.hold.time)
+            df = self._without(df, known, clause, own.hold.time)
         return FoundRows(df, bound, own.hold, tuple(others))
 
     def forbidden(
