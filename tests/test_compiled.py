@@ -100,7 +100,7 @@ def plans() -> list[tuple[Scenario, Plan]]:
         if scenario.streaming or scenario.option("error"):
             continue
         program = compile(scenario.query, schema_of(scenario.events))
-        if len(list(program)) == 1:
+        if len(list(program)) == 1 and program.last.plan.trends is None:  # trends have functions of their own
             found.append((scenario, program.last.plan))
     return found
 

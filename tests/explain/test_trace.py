@@ -33,6 +33,7 @@ from cepheid.explain.recorder import Recorder, trace
 from cepheid.matching.partition import Partition
 from cepheid.matching.reference import ReferenceMatcher
 from cepheid.testing.scenarios import load_scenarios, problems, read_events
+from cepheid.trends.matcher import matcher_of
 
 SCENARIOS = [
     s for s in load_scenarios(Path(__file__).parent.parent / "scenarios") if "error" not in s.options
@@ -61,6 +62,8 @@ def test_golden_scenarios_with_the_observer_on(monkeypatch: pytest.MonkeyPatch) 
     recorders: list[Recorder] = []
 
     def make(planned: Any, listener: Any, late_memory: int) -> ReferenceMatcher:
+        if planned.plan.trends is not None:  # no runs are kept apart
+            return matcher_of(planned.plan, listener, late_memory=late_memory)
         recorders.append(Checked(Rules.of(planned.plan)))
         return ReferenceMatcher(planned.plan, listener, late_memory=late_memory, observer=recorders[-1])
 

@@ -43,6 +43,7 @@ class TrendResults(StreamResults):
         self.stream, self.types, self.columns = stream, list(group.types), columns
         self.maker = RowMaker(stream.planned)
         self.listed = {kind: Listed() for kind in ("match", "timeout", "pending")}
+        self.foretold = None  # no runs are kept apart
         self.tables: list[pa.Table] = []
         self.table_keys: list[list[Any]] = []
         self.outputs = dict(outputs)
