@@ -221,7 +221,8 @@ class Sifter:
 
     def add_patterns(self, patterns: Any, *, past: bool = False) -> list[Happening]:
         """More patterns. They see edges from the next one on; with `past` they are as if they had been there always,
-        and what has happened to them is the answer."""
+        and what has happened to them is the answer. (Of windows that are over, `elapsed` may be a tick more: when the
+        end of an edge was told is not kept.)"""
         new = ready_patterns(patterns)
         for ready in new:
             if any(ready.name == known.name for known in self._core.patterns):
