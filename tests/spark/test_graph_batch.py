@@ -111,7 +111,7 @@ def check_golden(spark: Any, cases: list[tuple[Case, list[GraphScenario]]]) -> i
 
 def test_golden_scenarios(spark: Any) -> None:
     """A few of the patterns: each is a plan of its own, and all of them take minutes of a core."""
-    assert check_golden(spark, list(golden())[::8]) > 20
+    assert check_golden(spark, list(golden())[::8]) > 15
 
 
 @pytest.mark.soak
