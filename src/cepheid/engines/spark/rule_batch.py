@@ -14,8 +14,9 @@ from cepheid.engines.rules.prepared import Prepared
 from cepheid.engines.rules.told import Told
 from cepheid.engines.spark import rule_told
 from cepheid.engines.spark.failures import without_stack
-from cepheid.engines.spark.rule_rows import ALWAYS, ARRIVAL, CLASS, KEY, SOURCE, TIME, operation_of
+from cepheid.engines.spark.rule_rows import ALWAYS, CLASS, KEY, SOURCE, TIME, operation_of
 from cepheid.matching.values import load
+from cepheid.sql_lang.asking import ARRIVAL
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -22,7 +22,7 @@ from cepheid.pattern.rule_model import RuleSet
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-KEY, TIME, CLASS, SOURCE, ARRIVAL, ALWAYS = "_k", "_t", "_c", "_table", "_s", "_a"
+KEY, TIME, CLASS, SOURCE, ALWAYS = "_k", "_t", "_c", "_table", "_a"
 SCHEMA = pa.schema(
     [
         (KEY, pa.string()),

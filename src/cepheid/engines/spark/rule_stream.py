@@ -14,7 +14,7 @@ from cepheid.engines.rules.prepared import Prepared
 from cepheid.engines.spark import rule_told
 from cepheid.engines.spark.bucket_labels import labels
 from cepheid.engines.spark.metrics import observed_rows
-from cepheid.engines.spark.packing import BUCKET, SCHEMA, Packer, packing, unpack
+from cepheid.engines.spark.packing import BUCKET, SCHEMA, Packer, packing
 from cepheid.engines.spark.packing import SPARK_SCHEMA as PACKED
 from cepheid.engines.spark.processor import processor
 from cepheid.engines.spark.row_work import BODY, METRICS
@@ -22,6 +22,7 @@ from cepheid.engines.spark.rule_rows import KEY, Encoding, Source, encoded
 from cepheid.engines.spark.rule_work import RuleWork
 from cepheid.engines.spark.setup import check_state_store, check_time_column
 from cepheid.engines.spark.stream import bucket_column, bucket_count, watermark_of
+from cepheid.engines.spark.table_stream import unpacked
 from cepheid.errors import InputMistake
 from cepheid.matching.snapshot import ipc
 from cepheid.pattern.duration import duration
@@ -56,7 +57,7 @@ def told_in_stream(
         processor(work), f"{columns}, {BODY} binary", outputMode="Append", timeMode="EventTime"
     )
     bodies = observed_rows(found).where(F.col(BODY).isNotNull()).select(BODY)
-    return bodies.mapInArrow(_unpacked, rule_told.SPARK_SCHEMA)
+    return bodies.mapInArrow(unpacked, rule_told.SPARK_SCHEMA)
 
 
 def _marked(df: DataFrame, source: Source, encoding: Encoding, disorder: Duration | None) -> DataFrame:
@@ -97,9 +98,3 @@ def _waking(pack: Packer, buckets: int) -> Packer:
         yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
     return run
-
-
-def _unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for body in batch.column(0):
-            yield from unpack(body.as_py())

@@ -32,12 +32,6 @@ class RuleWork:
         return f"{rule_set_text(prepared.rules)} {prepared.program} {prepared.tick} {keys}"
 
     def bucket(self, number: int, text: str | None, store: Store, remembered: Any) -> RuleBucket:
-        """The state of a bucket, whose head is given; what a worker remembers of it counts if it is the same."""
-        from cepheid.engines.spark.rule_bucket import RuleBucket, read_head
+        from cepheid.engines.spark.rule_bucket import RuleBucket
 
-        if text is None:
-            return RuleBucket.started(self, number)
-        head = read_head(text, self)
-        if remembered is not None and remembered.token == head["token"]:
-            return remembered  # type: ignore[no-any-return]
-        return RuleBucket.rebuilt(self, number, head, store)
+        return RuleBucket.of(self, number, text, store, remembered)

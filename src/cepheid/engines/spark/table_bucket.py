@@ -1,6 +1,6 @@
 """A bucket whose rows are kept as tables of Arrow: rows that wait for the watermark, partitions that wait for rows.
 
-MATCH_RECOGNIZE and sifters of graphs stand on it. No Spark in here, as in `bucket.py`.
+MATCH_RECOGNIZE, sifters of graphs and rules stand on it. No Spark in here, as in `bucket.py`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class TableBucket(ABC):
 
     time: ClassVar[str]  # the column by which rows wait
     setting: ClassVar[str]  # what says how many buckets there are
+    nothing: ClassVar[Any] = None  # the answer, when nothing became certain
 
     work: Any  # a TableWork
     number: int
@@ -66,12 +67,17 @@ class TableBucket(ABC):
     @abstractmethod
     def started(cls, work: Any, number: int) -> Self: ...
 
+    @classmethod
+    def empty(cls, work: Any, number: int) -> Self:
+        """What is read back from a store goes into it."""
+        return cls.started(work, number)
+
     @abstractmethod
     def _judged(self, rows: pa.Table) -> pa.Table:
         """Rows that have just come, without those that come too late."""
 
     @abstractmethod
-    def _certain(self, due: pa.Table | None, reached: int) -> pa.Table | None:
+    def _certain(self, due: pa.Table | None, reached: int) -> Any:
         """What became certain by rows that are no longer waited for, and by the time up to `reached`."""
 
     @abstractmethod
@@ -82,7 +88,7 @@ class TableBucket(ABC):
 
     def on_batch(
         self, batches: Iterable[pa.RecordBatch], watermark: int | None, end: int | None, store: Store
-    ) -> pa.Table | None:
+    ) -> Any:
         """New rows, and how far the watermark has come. The answer is what became certain; the state is kept.
 
         Rows are judged by how far the bucket had come before: what stands before it in the query, a window for example,
@@ -100,16 +106,22 @@ class TableBucket(ABC):
             return
         rows = pa.Table.from_batches(batches).combine_chunks()
         self.counts.events += rows.num_rows
+        rows = self._judged(self._numbered(rows))
+        if rows.num_rows:
+            self._wait(rows)
+
+    def _numbered(self, rows: pa.Table) -> pa.Table:
         numbers = pa.array(np.arange(self.sequence, self.sequence + rows.num_rows), pa.int64())
         self.sequence += rows.num_rows
-        rows = self._judged(rows.append_column(ARRIVAL, numbers))
-        if rows.num_rows:
-            self.fresh = rows
-            self.waiting = rows if self.waiting is None else concatenated([self.waiting, rows])
+        return rows.append_column(ARRIVAL, numbers)
 
-    def _advance(self, watermark: int | None) -> pa.Table | None:
+    def _wait(self, rows: pa.Table) -> None:
+        self.fresh = rows if self.fresh is None else concatenated([self.fresh, rows])
+        self.waiting = rows if self.waiting is None else concatenated([self.waiting, rows])
+
+    def _advance(self, watermark: int | None) -> Any:
         if watermark is None:
-            return None
+            return self.nothing
         self.watermark = watermark if self.watermark is None else max(watermark, self.watermark)
         return self._certain(self._released(), self.watermark)
 
@@ -127,24 +139,30 @@ class TableBucket(ABC):
     def _first_waiting(self) -> int | None:
         return None if self.waiting is None else int(self.times(self.waiting).min())
 
-    def answer(self, found: pa.Table | None) -> list[dict[str, Any]]:
+    def answer(self, found: Any) -> list[dict[str, Any]]:
         """What was done in the last call and what was found, as rows for Spark."""
         rows = [{**self.metrics(), BODY: None}]
         self.counts.rebuilt = False
         if found is None:
             return rows
         nothing = dict.fromkeys(METRICS)
-        parts = (found.slice(at, _AT_ONCE) for at in range(0, found.num_rows, _AT_ONCE))
-        return rows + [{**nothing, BODY: ipc(part)} for part in parts]
+        return rows + [{**nothing, BODY: ipc(part)} for part in self._parts(found)]
+
+    def _parts(self, found: Any) -> Iterable[pa.Table]:
+        """What was found, as tables of a size that travels well."""
+        return (found.slice(at, _AT_ONCE) for at in range(0, found.num_rows, _AT_ONCE))
 
     # How it is kept.
 
     def _keep(self, store: Store) -> None:
-        self.counts.bytes_written += write_segments(store, self.segments.commit_columns())
+        self.counts.bytes_written += write_segments(store, self._changed_segments())
         self.counts.bytes_written += self.blobs.keep(store, self._first_waiting(), self.fresh)
         self.fresh = None
         self.token = secrets.token_hex(8)
         store.write_head(dump(self._head()))
+
+    def _changed_segments(self) -> Any:
+        return self.segments.commit_columns()
 
     def _head(self) -> dict[str, Any]:
         return {
@@ -172,7 +190,7 @@ class TableBucket(ABC):
     @classmethod
     def _rebuilt(cls, work: TableWork, number: int, head: dict[str, Any], store: Store) -> Self:
         """A bucket from what was kept."""
-        bucket = cls.started(work, number)
+        bucket = cls.empty(work, number)
         bucket.segments.load((number, store.read((INDEX, number, 0))) for number in head["segments"])
         bucket.token, bucket.sequence, bucket.watermark = head["token"], head["sequence"], head["watermark"]
         waiting = bucket.blobs.load(head["waiting"], store)

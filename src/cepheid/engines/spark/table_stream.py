@@ -33,10 +33,10 @@ def found_in_buckets(rows: DataFrame, keys: Sequence[str], work: BucketWork, sch
         )
     )
     bodies = observed_rows(found).where(F.col(BODY).isNotNull()).select(BODY)
-    return bodies.mapInArrow(_unpacked, from_arrow_schema(schema))
+    return bodies.mapInArrow(unpacked, from_arrow_schema(schema))
 
 
-def _unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for body in batch.column(0):
             yield from unpack(body.as_py())
