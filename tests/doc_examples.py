@@ -18,6 +18,7 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,11 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from click.testing import CliRunner
 from engines import ENGINES
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 
 import cepheid
+from cepheid.cli import main
 from cepheid.engines.program import compile
 from cepheid.errors import CepheidError
 from cepheid.testing.scenarios import read_scenario
@@ -123,7 +126,22 @@ def _run(part: str) -> str | None:
     return f"$ {command}\n--- wanted\n{_lines(wanted)}--- got\n{_lines(got)}"
 
 
+ON_SPARK = re.compile(r"cepheid ([^|<>;&$]*--engine spark[^|<>;&$]*)")
+
+
 def _output_of(command: str) -> str:
+    if on_spark := ON_SPARK.fullmatch(command):
+        return _in_this_process(on_spark[1])
+    return _in_a_shell(command)
+
+
+def _in_this_process(arguments: str) -> str:
+    """With the Spark session that the tests share: to start one takes longer than the command."""
+    shown = {"COLUMNS": "100", "NO_COLOR": "1"}
+    return CliRunner().invoke(main, shlex.split(arguments), env=shown, prog_name="cepheid").output
+
+
+def _in_a_shell(command: str) -> str:
     """With the tools of this Python, and with the package that the tests themselves have imported."""
     tools, package = Path(sys.executable).parent, Path(cepheid.__file__).parent.parent
     env = {

@@ -1,4 +1,4 @@
-"""One Spark session for all tests here: starting one takes longer than most of them."""
+"""One Spark session for all tests of a process: starting one takes longer than most of them."""
 
 from __future__ import annotations
 
@@ -30,10 +30,3 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share the session stay in one process; `--dist loadgroup` heeds it."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))

@@ -174,7 +174,9 @@ def df(spark: SparkSession, rows: pa.Table) -> DataFrame:
 # The same answer.
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize(
+    "number", [*range(3), *(pytest.param(n, marks=pytest.mark.soak) for n in range(3, 20))]
+)
 def test_random_chains_have_the_local_answer(spark: SparkSession, number: int) -> None:
     r = random.Random(1000 * SEED + number)
     rows = table(r)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
 
-ROWS, TESTS, VALUES = 70, 450, 250
+ROWS, TESTS, VALUES = 70, 250, 150
 SEED = int(os.environ.get("CEPHEID_SEED", "1"))
 
 NAN, INF = math.nan, math.inf

@@ -44,12 +44,12 @@ def all_in_one(bundle: Bundle) -> list[list[Event]]:
     return [bundle.events()]
 
 
-def cut_and_shuffled(bundle: Bundle) -> list[list[Event]]:
+def cut_and_shuffled(bundle: Bundle, cuts: int = 1) -> list[list[Event]]:
     """Every event up to five seconds late, and then cut anywhere."""
     chance = random.Random(len(bundle.placed))
     arriving = sorted(bundle.events(), key=lambda e: e.time + chance.uniform(0, 5 * SECOND))
-    cuts = sorted({0, len(arriving), *(chance.randrange(len(arriving)) for _ in range(3))})
-    return [arriving[a:b] for a, b in pairwise(cuts)]
+    places = sorted({0, len(arriving), *(chance.randrange(len(arriving)) for _ in range(cuts))})
+    return [arriving[a:b] for a, b in pairwise(places)]
 
 
 def by_stream(spark: Any, bundle: Bundle, cut: Cut, disorder: str, folder: Path) -> Rows:
@@ -83,6 +83,7 @@ CUTS: dict[str, tuple[Cut, str]] = {
     "one_by_one": (one_by_one, "0s"),
     "all_in_one": (all_in_one, "0s"),
     "cut_and_shuffled": (cut_and_shuffled, "5s"),
+    "cut_often": (lambda bundle: cut_and_shuffled(bundle, 4), "5s"),
 }
 
 
@@ -105,7 +106,7 @@ def test_scenarios_event_by_event(interpreting: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("cut", ["one_by_one", "all_in_one"])
+@pytest.mark.parametrize("cut", ["one_by_one", "all_in_one", "cut_often"])
 def test_all_scenarios(interpreting: Any, cut: str, tmp_path: Path) -> None:
     check(interpreting, cut, golden_bundles(), tmp_path)
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cepheid.errors import LimitReached
 from cepheid.matching import lifecycle
 from cepheid.matching.emission import distinct, in_order, maximal
 from cepheid.matching.found import Findings, Match, Pending, Timeout
 from cepheid.matching.ids import key_text, match_id, text_word
 from cepheid.matching.keys import lookup_key
+from cepheid.matching.limits import too_many_matches, too_many_runs
 from cepheid.matching.moment import Moment
 from cepheid.matching.moves import Moves
 from cepheid.matching.observer import Observer
@@ -342,11 +342,7 @@ class Partition:
         for run in chosen:
             counts[run.start] = counts.get(run.start, 0) + 1
             if counts[run.start] > most:
-                raise LimitReached(
-                    f"one run of `{self.plan.name}` gives more than max_matches = {most} matches at once",
-                    code="max_matches",
-                    hint="use .longest(), count_matches(), a shorter window, or .limit(max_matches: ...)",
-                )
+                raise too_many_matches(self.plan)
 
     def _emit(self, run: Run, detected: int) -> None:
         match = self._match(run, detected)
@@ -459,11 +455,7 @@ class Partition:
         if len(self.runs) <= limits.max_runs:
             return
         if limits.on_limit is OnLimit.ERROR:
-            raise LimitReached(
-                f"`{self.plan.name}` has more than max_runs = {limits.max_runs} open runs in one partition",
-                code="max_runs",
-                hint="use a shorter within, .stnm(), partition by, .limit(max_runs: ...) or on_limit: evict_oldest",
-            )
+            raise too_many_runs(self.plan)
         surplus = len(self.runs) - limits.max_runs
         oldest = sorted(self.runs, key=lambda r: r.start)[:surplus]
         for run in oldest:

@@ -41,11 +41,14 @@ from cepheid.matching.compiled.kernel.space import (
     STARTED,
     STATUS,
     TEXTS,
+    TOO_MANY_MATCHES,
+    TOO_MANY_RUNS,
     new_space,
 )
 from cepheid.matching.compiled.kernel.words import BY_STATE, CHAIN, KIND
 from cepheid.matching.compiled.tables import Table, encode
 from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.matching.limits import too_many_matches, too_many_runs
 from cepheid.pattern.types import Type
 from cepheid.plan.plan import Plan
 
@@ -135,6 +138,7 @@ class Kernel:
             self._point(events, room)
             at = self._go_on(keys, at, time, ends, room)
             if at < count and not self._grown(room):
+                self._check_limits()
                 left.append(at)
                 room.saved[at + 1, : V_ROWS + 1] = room.saved[at, : V_ROWS + 1]
                 at += 1
@@ -163,6 +167,14 @@ class Kernel:
             room.kept.double()
             self.words_a_key = len(room.kept.words) // len(room.saved) + 1
         return bool(status in (FULL, FULL_OUT, FULL_SAVED))
+
+    def _check_limits(self) -> None:
+        """A key that explodes is not given to the reference matcher: it would take minutes to say the same."""
+        status = self.space[STATUS]
+        if status == TOO_MANY_RUNS:
+            raise too_many_runs(self.plan.plan)
+        if status == TOO_MANY_MATCHES:
+            raise too_many_matches(self.plan.plan)
 
     def _point(self, events: Events, room: _Room) -> None:
         """Tells the kernel where things lie."""

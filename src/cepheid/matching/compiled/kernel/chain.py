@@ -50,11 +50,11 @@ from cepheid.matching.compiled.kernel.space import (
     DROPPED,
     EVICTED,
     EXPIRED,
-    GAVE_UP,
     LIMITED,
     PHASE,
     STARTED,
     STATUS,
+    TOO_MANY_RUNS,
     event_int,
 )
 from cepheid.matching.compiled.kernel.words import (
@@ -121,7 +121,7 @@ def _advance_all(t, w, row, rank, passed):
             w[STARTED] += 1
             count_start(t, w, 0)
     if _count_kept(t, w) > t[MAX_RUNS]:
-        w[STATUS] = GAVE_UP  # the reference matcher says what is wrong
+        w[STATUS] = TOO_MANY_RUNS
 
 
 @inner
@@ -187,7 +187,7 @@ def _limit(t, w):
     if surplus <= 0:
         return
     if not t[EVICT]:
-        w[STATUS] = GAVE_UP  # the reference matcher says what is wrong
+        w[STATUS] = TOO_MANY_RUNS
         return
     w[w[FIRST]] += surplus
     w[EVICTED] += surplus

@@ -40,7 +40,6 @@ from cepheid.matching.compiled.kernel.space import (
     CAUSE,
     COMPLETED,
     FULL_OUT,
-    GAVE_UP,
     KEY,
     N_OUT,
     N_OUT_EVENTS,
@@ -50,6 +49,7 @@ from cepheid.matching.compiled.kernel.space import (
     OUT_ROOM,
     PHASE,
     STATUS,
+    TOO_MANY_MATCHES,
     event_int,
 )
 from cepheid.matching.compiled.kernel.words import MAX_MATCHES, POSITIONS, TIME
@@ -147,7 +147,7 @@ def give_out_all(t, w, row, rank):
             continue
         same += 1
         if same > t[MAX_MATCHES]:
-            w[STATUS] = GAVE_UP  # the reference matcher says what is wrong
+            w[STATUS] = TOO_MANY_MATCHES
             return
         if _no_room(t, w):
             return

@@ -32,6 +32,7 @@ from cepheid.matching.compiled.kernel.space import (
     RUNS,
     SCRATCH,
     STATUS,
+    TOO_MANY_MATCHES,
     free_run,
     let_go,
     push,
@@ -357,7 +358,7 @@ def _skipping(t, w, at, count):
         same = same + 1 if kept > 0 and w[w[at + kept - 1] + RUN_START] == w[run + RUN_START] else 1
         kept += 1
         if same > t[MAX_MATCHES]:
-            w[STATUS] = GAVE_UP
+            w[STATUS] = TOO_MANY_MATCHES
             return 0
         resume = resume_after(t, w, run)
         if resume > skipped:

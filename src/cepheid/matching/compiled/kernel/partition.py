@@ -34,7 +34,6 @@ from cepheid.matching.compiled.kernel.space import (
     EMPTY,
     EVICTED,
     FULL,
-    GAVE_UP,
     INDEX,
     LIMITED,
     N_NEXT,
@@ -50,6 +49,7 @@ from cepheid.matching.compiled.kernel.space import (
     SCRATCH,
     STARTED,
     STATUS,
+    TOO_MANY_RUNS,
     event_int,
     free_run,
     keep_open,
@@ -537,7 +537,7 @@ def limit(t, w):
     if w[N_RUNS] <= t[MAX_RUNS]:
         return
     if not t[EVICT]:
-        w[STATUS] = GAVE_UP  # the reference matcher says what is wrong
+        w[STATUS] = TOO_MANY_RUNS
         return
     surplus = w[N_RUNS] - t[MAX_RUNS]
     at = w[RUNS]

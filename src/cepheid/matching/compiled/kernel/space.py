@@ -122,6 +122,8 @@ FULL = 1  # do the key again in a bigger space
 FULL_OUT = 2  # do the key again with more room for answers
 GAVE_UP = 3  # the reference matcher does the key
 FULL_SAVED = 4  # do the key again with more room for what is saved
+TOO_MANY_RUNS = 5  # an error of the query
+TOO_MANY_MATCHES = 6
 
 
 DEPTH = 64  # of the machine's stack
