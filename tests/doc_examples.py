@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ FILE = re.compile(r"^<!-- file: (?P<name>[\w.-]+) -->\n```\w*\n(?P<text>.*?)^```
 
 
 def documents(root: Path) -> list[Path]:
-    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def examples(path: Path) -> Iterable[Example]:
@@ -155,27 +156,46 @@ def _lines(text: str) -> str:
 # Matches: a query, and below it lines `events; setting value => what is found`.
 
 
-def find_matches(example: Example) -> str | None:
-    lines = [line for line in str(example.parsed).splitlines() if line.strip()]
-    cases = [line for line in lines if "=>" in line]
+@dataclass(frozen=True)
+class Case:
+    """One line of a `matches` block."""
+
+    query: str
+    given: str  # events and settings, as written
+    wanted: str
+
+    def entry(self) -> dict[str, Any]:
+        """The line as a scenario is written."""
+        events, *settings = (part.strip() for part in self.given.split(";"))
+        entry: dict[str, Any] = {"name": "example", "query": self.query, "events": events}
+        entry.update(_setting(s) for s in settings)
+        if "disorder" in entry:
+            entry["arrival"] = re.findall(
+                r"[^\W\d]\w*?\d*(?=[@{\s]|$)", re.sub(r"@\S+|\{[^}]*\}", "", events)
+            )
+        return entry
+
+
+def read_cases(block: str) -> list[Case]:
+    lines = [line for line in block.splitlines() if line.strip()]
     query = "\n".join(line for line in lines if "=>" not in line)
-    problems = [_find(query, case, engine) for case in cases for engine in ENGINES]
+    halves = [line.partition("=>") for line in lines if "=>" in line]
+    return [Case(query, left.strip(), " ".join(right.split())) for left, _, right in halves]
+
+
+def find_matches(example: Example) -> str | None:
+    cases = read_cases(str(example.parsed))
     if not cases:
         return "there is no line with =>"
+    problems = [_find(case, engine) for case in cases for engine in ENGINES]
     return "\n".join(p for p in problems if p) or None
 
 
-def _find(query: str, case: str, engine: str) -> str | None:
-    left, _, wanted = case.partition("=>")
-    events, *settings = (part.strip() for part in left.split(";"))
-    entry: dict[str, Any] = {"name": "example", "query": query, "events": events}
-    entry.update(_setting(s) for s in settings)
-    if "disorder" in entry:
-        entry["arrival"] = re.findall(r"[^\W\d]\w*?\d*(?=[@{\s]|$)", re.sub(r"@\S+|\{[^}]*\}", "", events))
-    got = _found(entry, engine)
-    if " ".join(wanted.split()) == got:
+def _find(case: Case, engine: str) -> str | None:
+    got = _found(case.entry(), engine)
+    if case.wanted == got:
         return None
-    return f"{query}\n  {left.strip()}\n  wanted {wanted.strip()}\n  got    {got}   ({engine})"
+    return f"{case.query}\n  {case.given}\n  wanted {case.wanted}\n  got    {got}   ({engine})"
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -189,24 +209,29 @@ def _found(entry: dict[str, Any], engine: str) -> str:
         outcome = ENGINES[engine](read_scenario(entry))
     except CepheidError as error:
         return f"error {error.code}"
-    with_rows = re.search(r"\.emit\(|\bselect\b", entry["query"], re.IGNORECASE)
-    found = [_row(r) for r in outcome.rows] if with_rows else [_match(m) for m in outcome.matches]
+    rows = shows_rows(entry["query"])
+    found = [shown_row(r) for r in outcome.rows] if rows else [shown_match(m) for m in outcome.matches]
     parts = [" ".join(found) or "none"]
     for word, matches in (
         ("late", outcome.late),
         ("pending", outcome.pending),
         ("timeout", outcome.timeouts),
     ):
-        parts += [" ".join([word, *map(_match, matches)])] if matches else []
+        parts += [" ".join([word, *map(shown_match, matches)])] if matches else []
     parts += [" ".join(["too late", *outcome.dead_letters])] if outcome.dead_letters else []
     return "; ".join(parts)
 
 
-def _match(labels: tuple[str, ...]) -> str:
+def shows_rows(query: str) -> bool:
+    """Is a match shown by its columns, or by its events?"""
+    return re.search(r"\.emit\(|\bselect\b", query, re.IGNORECASE) is not None
+
+
+def shown_match(labels: tuple[str, ...]) -> str:
     return f"({','.join(labels)})"
 
 
-def _row(row: dict[str, Any]) -> str:
+def shown_row(row: dict[str, Any]) -> str:
     return "{" + ", ".join(f"{name}: {_value(value)}" for name, value in row.items()) + "}"
 
 

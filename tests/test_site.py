@@ -1,0 +1,80 @@
+"""The documentation site, without building it: every page has its place, and every picture is what is found today.
+
+`make docs` builds it, and is strict about links and anchors.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools.pictures import semantics
+from tools.site import nav, outside
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+OUTSIDE = outside.outside_pages()
+
+
+def test_every_page_is_in_the_nav() -> None:
+    assert nav.without_a_place(PAGES | set(OUTSIDE.values())) == set()
+
+
+def test_a_page_that_no_line_takes_is_noticed(tmp_path: Path) -> None:
+    order = tmp_path / "nav.yml"
+    order.write_text("- One: [index.md, 'guides/*.md']\n- None: [more.md]\n", encoding="utf-8")
+    pages = ["guides/b.md", "guides/a.md", "index.md", "lost.md", "guides/deep/c.md"]
+    assert nav.sections(pages, order) == {"One": ["index.md", "guides/a.md", "guides/b.md"]}
+    assert nav.without_a_place(pages, order) == {"lost.md", "guides/deep/c.md"}
+
+
+def test_links_on_the_site() -> None:
+    """From a page of docs/ to one outside, from there to docs/, and to a file that is no page."""
+
+    def on_site(text: str, path: str, uri: str) -> str:
+        return outside.with_links_of_the_site(text, path, uri, OUTSIDE)
+
+    text = "See [how](../CONTRIBUTING.md#add-a-scenario), [here](#top) and ![this](images/demo.svg)."
+    assert on_site(text, "docs/rules.md", "rules.md") == text.replace(
+        "../CONTRIBUTING.md", "project/contributing.md"
+    )
+    assert on_site("[x](docs/spark.md)", "CONTRIBUTING.md", "project/contributing.md") == "[x](../spark.md)"
+    assert on_site("[front](../README.md)", "docs/a.md", "a.md") == "[front](index.md)"
+    assert on_site("[code](../src/cepheid/errors.py)", "docs/a.md", "a.md") == "code"
+    assert on_site("```\n[x](../y)\n```", "docs/a.md", "a.md") == "```\n[x](../y)\n```"
+
+
+def test_the_pages_from_outside_have_a_title() -> None:
+    for path in OUTSIDE:
+        assert outside.page_text(path).lstrip().startswith("# "), path
+
+
+# Pictures of the semantics book.
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, str]:
+    found = list(semantics.pictures())
+    assert len(dict(found)) == len(found), "two pictures have one name"
+    return dict(found)
+
+
+def test_pictures_are_what_is_found(drawn: dict[str, str]) -> None:
+    kept = {path.stem: path.read_text(encoding="utf-8") for path in semantics.FOLDER.glob("*.svg")}
+    assert kept.keys() == drawn.keys()
+    differ = [name for name in drawn if kept[name] != drawn[name]]
+    assert not differ, "draw them again: python tools/pictures/semantics.py"
+
+
+def test_every_picture_is_shown_below_its_block(drawn: dict[str, str]) -> None:
+    for path in semantics.BOOK.glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        for name in re.findall(r"^<!-- picture: ([\w-]+) -->$", text, re.MULTILINE):
+            below = text.split(f"<!-- picture: {name} -->")[1].split("```")[2]
+            assert below.lstrip().startswith("!["), f"{path.name}: {name}"
+            assert f"](../images/semantics/{name}.svg)" in below.lstrip().splitlines()[0], (
+                f"{path.name}: {name}"
+            )
