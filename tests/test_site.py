@@ -78,3 +78,35 @@ def test_every_picture_is_shown_below_its_block(drawn: dict[str, str]) -> None:
             assert f"](../images/semantics/{name}.svg)" in below.lstrip().splitlines()[0], (
                 f"{path.name}: {name}"
             )
+
+
+# The cookbook.
+
+RECIPE = re.compile(
+    r"(?P<name>.+)\n\n\*(?P<question>.+\?)\*\n\n"
+    r"<!-- file: (?P<query>[\w-]+\.cep) -->\n```cep\n.+?^```\n\n"
+    r"<!-- file: (?P<events>[\w-]+\.csv) -->\n```csv\n.+?^```\n\n"
+    r"```console\n\$ cepheid run (?P=query) (?P=events).*?\n[^$]+?^```\n\n"
+    r"(?P<remark>(?!```)[^#].+)",
+    re.MULTILINE | re.DOTALL,
+)
+FIELDS = [path for path in sorted((DOCS / "cookbook").glob("*.md")) if path.name != "index.md"]
+
+
+def _recipes(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n## ")[1:]
+
+
+@pytest.mark.parametrize("path", FIELDS, ids=lambda p: p.stem)
+def test_a_recipe_has_question_query_events_answer_and_remark(path: Path) -> None:
+    for recipe in _recipes(path):
+        assert RECIPE.fullmatch(recipe.rstrip("\n")), recipe.splitlines()[0]
+
+
+def test_the_cookbook_lists_its_recipes() -> None:
+    index = (DOCS / "cookbook" / "index.md").read_text(encoding="utf-8")
+    found = [(path.name, recipe.splitlines()[0]) for path in FIELDS for recipe in _recipes(path)]
+    assert index.split("\n\n")[1].startswith(f"{len(found)} questions")
+    assert len(re.findall(r"^\| \[", index, re.MULTILINE)) == len(found) >= 25
+    for file, name in found:
+        assert f"| [{name}]({file}#" in index, name
