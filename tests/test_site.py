@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.pictures import semantics
+from tools.pictures import draw, house, semantics
 from tools.site import nav, outside
 
 ROOT = Path(__file__).parent.parent
@@ -52,24 +52,20 @@ def test_the_pages_from_outside_have_a_title() -> None:
         assert outside.page_text(path).lstrip().startswith("# "), path
 
 
-# Pictures of the semantics book.
+# Pictures.
 
 
-@pytest.fixture(scope="module")
-def drawn() -> dict[str, str]:
-    found = list(semantics.pictures())
-    assert len(dict(found)) == len(found), "two pictures have one name"
-    return dict(found)
+def test_pictures_are_what_is_found() -> None:
+    pictures = draw.drawn()
+    differ = [
+        name for name, svg in pictures.items() if (draw.IMAGES / name).read_text(encoding="utf-8") != svg
+    ]
+    assert not differ, "draw them again: python tools/pictures/draw.py"
+    kept = {f"semantics/{path.name}" for path in (draw.IMAGES / "semantics").iterdir()}
+    assert kept <= pictures.keys(), "these belong to no block any more"
 
 
-def test_pictures_are_what_is_found(drawn: dict[str, str]) -> None:
-    kept = {path.stem: path.read_text(encoding="utf-8") for path in semantics.FOLDER.glob("*.svg")}
-    assert kept.keys() == drawn.keys()
-    differ = [name for name in drawn if kept[name] != drawn[name]]
-    assert not differ, "draw them again: python tools/pictures/semantics.py"
-
-
-def test_every_picture_is_shown_below_its_block(drawn: dict[str, str]) -> None:
+def test_every_picture_is_shown_below_its_block() -> None:
     for path in semantics.BOOK.glob("*.md"):
         text = path.read_text(encoding="utf-8")
         for name in re.findall(r"^<!-- picture: ([\w-]+) -->$", text, re.MULTILINE):
@@ -110,3 +106,15 @@ def test_the_cookbook_lists_its_recipes() -> None:
     assert len(re.findall(r"^\| \[", index, re.MULTILINE)) == len(found) >= 25
     for file, name in found:
         assert f"| [{name}]({file}#" in index, name
+
+
+# The map of the house.
+
+
+def test_the_map_has_every_room() -> None:
+    rooms = {path.name for path in (ROOT / "src" / "cepheid").iterdir() if (path / "__init__.py").exists()}
+    on_the_map = {room for layer in house.layers() for room in layer}
+    assert on_the_map == house.ROOMS.keys()
+    assert rooms - {"demo"} == on_the_map - {"errors"}  # the demonstration is data and one query
+    table = (DOCS / "architecture.md").read_text(encoding="utf-8").split("## The rooms")[1].split("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)/?`", table, re.MULTILINE)) == on_the_map | {"demo"}

@@ -1,7 +1,6 @@
 """The pictures of the semantics book, drawn from what the reference matcher finds.
 
-In docs/book a `matches` block after `<!-- picture: NAME -->` has a picture: docs/images/semantics/NAME.svg. This
-draws them all: `python tools/pictures/semantics.py`. The tests look whether they are still what it draws.
+In docs/book a `matches` block after `<!-- picture: NAME -->` has a picture: docs/images/semantics/NAME.svg.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from engines import reference_whole
 from cepheid.errors import CepheidError
 from cepheid.pattern.event import Event
 from cepheid.testing.scenarios import Outcome, Scenario, read_scenario
-from tools.pictures.allen import allen
 from tools.pictures.timeline import Line, Mark, Timeline, picture
 
-BOOK, FOLDER = ROOT / "docs" / "book", ROOT / "docs" / "images" / "semantics"
+BOOK = ROOT / "docs" / "book"
 BLOCK = re.compile(
     r"^<!-- picture: (?P<name>[\w-]+) -->\n```matches\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -35,7 +33,6 @@ def pictures(book: Path = BOOK) -> Iterator[tuple[str, str]]:
         for block in BLOCK.finditer(path.read_text(encoding="utf-8")):
             cases = read_cases(block["text"])
             yield block["name"], picture(block["name"], cases[0].query, [_timeline(case) for case in cases])
-    yield "allen", allen()
 
 
 def _timeline(case: Case) -> Timeline:
@@ -88,18 +85,3 @@ def _lines(scenario: Scenario, found: Outcome) -> Iterator[Line]:
         yield Line(labels, None, f"{shown_match(labels)} timeout", certain=False)
     for label in found.dead_letters:
         yield Line((), None, f"{label} too late", certain=False)
-
-
-def main() -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    drawn = {f"{name}.svg": svg for name, svg in pictures()}
-    for name, svg in drawn.items():
-        (FOLDER / name).write_text(svg, encoding="utf-8")
-    for path in FOLDER.glob("*.svg"):
-        if path.name not in drawn:
-            path.unlink()
-    sys.stdout.write(f"{len(drawn)} pictures in {FOLDER.relative_to(ROOT)}\n")
-
-
-if __name__ == "__main__":
-    main()
