@@ -73,4 +73,4 @@ def test_every_public_name_is_in_the_reference_once() -> None:
         for path in REFERENCE.glob("*.md")
         for name in re.findall(r"^::: cepheid\.(\w+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert sorted(shown) == sorted(NAMES)
+    assert sorted(shown) == sorted(NAMES), "write `::: cepheid.NAME` on a page of docs/reference"

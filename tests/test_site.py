@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 
 from tools.pictures import draw, house, semantics
 from tools.site import nav, outside
+from tools.site.notebook_page import notebook_page
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -50,6 +52,34 @@ def test_links_on_the_site() -> None:
 def test_the_pages_from_outside_have_a_title() -> None:
     for path in OUTSIDE:
         assert outside.page_text(path).lstrip().startswith("# "), path
+
+
+def test_a_notebook_as_a_page() -> None:
+    def code(source: str, **output: object) -> dict[str, object]:
+        return {"cell_type": "code", "source": [source], "outputs": [output] if output else []}
+
+    cells = [
+        {"cell_type": "markdown", "source": ["Add *up*:\n", "see [how](../docs/rules.md)."]},
+        code("1 + 1", data={"text/plain": ["2"]}),
+        code("show()", data={"text/plain": ["<table>"], "text/html": ["<b>\n", "  bold</b>\n"]}),
+        code("print('red')", text=["\x1b[1;31mred\x1b[0m\n"]),
+        code("x = 1"),
+        code("plot()", data={"image/png": "aGk=\n"}),
+    ]
+    page = notebook_page(json.dumps({"cells": cells}), "sums")
+    assert page.split("\n\n") == [
+        "# sums",
+        "Add *up*:\nsee [how](../docs/rules.md).",
+        "```python\n1 + 1\n```",
+        "```text\n2\n```",
+        "```python\nshow()\n```",
+        "<div>\n<b>\n  bold</b>\n</div>",
+        "```python\nprint('red')\n```",
+        "```text\nred\n```",
+        "```python\nx = 1\n```",
+        "```python\nplot()\n```",
+        "![output](data:image/png;base64,aGk=)\n",
+    ]
 
 
 # Pictures.

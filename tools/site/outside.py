@@ -20,6 +20,8 @@ def outside_pages() -> dict[str, str]:
         pages[name] = f"project/{name.lower()}"
     for path in sorted(ROOT.glob("examples/*/README.md")):
         pages[path.relative_to(ROOT).as_posix()] = f"examples/{path.parent.name}.md"
+    if (ROOT / "notebooks" / "README.md").exists():
+        pages["notebooks/README.md"] = "notebooks/index.md"
     for path in sorted(ROOT.glob("notebooks/*.ipynb")):
         pages[path.relative_to(ROOT).as_posix()] = f"notebooks/{path.stem}.md"
     return pages
