@@ -24,7 +24,7 @@ demo: $(STAMP)  ## run the demonstration
 	@$(BIN)/cepheid demo
 
 docs: $(DOCS_STAMP)  ## build the documentation site into build/site
-	$(BIN)/python -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo "Open build/site/index.html"
 
 test: check  ## the checks, then all tests but the long ones

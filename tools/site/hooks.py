@@ -22,6 +22,7 @@ from tools.site import lexer, nav, outside
 FILE = re.compile(r"^<!-- file: (?P<name>[\w.-]+) -->\n```(?P<language>\w*)$", re.MULTILINE)
 PICTURE = re.compile(r"^<!-- picture: [\w-]+ -->\n", re.MULTILINE)
 NAME = re.compile(r"^::: cepheid\.(\w+)$", re.MULTILINE)
+WORKER = "assets/iframe-worker.js"  # as mkdocs.yml has it
 FETCHED = re.compile(r"<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 
 
@@ -31,6 +32,7 @@ def on_startup(**_: Any) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The pages from other folders join, and all of them get their places."""
+    files.append(File.generated(config, WORKER, abs_src_path=str(Path(__file__).parent / Path(WORKER).name)))
     for path, uri in outside.outside_pages().items():
         if files.get_file_from_path(uri) is None:
             files.append(File.generated(config, uri, content=outside.page_text(path)))
@@ -56,6 +58,7 @@ def _directive(found: re.Match[str]) -> str:
 
 
 def on_post_page(output: str, page: Page, **_: Any) -> str:
+    """Nothing is fetched at reading time."""
     fetched = FETCHED.search(output)
     if fetched:
         raise PluginError(f"{page.file.src_uri} is not readable offline: {fetched[0]}")

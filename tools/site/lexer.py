@@ -7,6 +7,8 @@ from typing import ClassVar
 from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
+__all__ = ["CepheidLexer"]
+
 DECLARATIONS = ("event", "pattern", "stream", "graph", "rule", "private", "when", "then", "stage", "emit")
 PATTERN = ("all", "any", "first", "next", "greedy", "until", "every", "unless", "between", "after", "before")
 CLAUSES = ("within", "partition", "by", "where", "as", "from", "select", "insert", "into", "sequence")
