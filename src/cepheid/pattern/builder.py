@@ -120,12 +120,15 @@ class Part:
     # Closures.
 
     def one_or_more(self) -> Self:
+        """`B+`: one or more."""
         return self.times(1, None)
 
     def zero_or_more(self) -> Self:
+        """`B*`: none or more."""
         return self.times(0, None)
 
     def optional(self) -> Self:
+        """`B?`: none or one; the name stays a single event, or null."""
         return self.times(0, 1)
 
     def times(self, least: int, most: int | EllipsisType | None = ...) -> Self:
@@ -231,21 +234,27 @@ class Part:
         return _clause(self, guards=(*self._draft.guards, guard))
 
     def stam(self) -> Part:
+        """Skip till any match, the default: every combination of events that fits."""
         return _clause(self, selection=Selection.STAM)
 
     def stnm(self) -> Part:
+        """Skip till next match: a run takes the first event that fits, and each event serves one match."""
         return _clause(self, selection=Selection.STNM)
 
     def strict(self) -> Part:
+        """Neighbouring events of the partition only."""
         return _clause(self, selection=Selection.STRICT)
 
     def each(self, *, eager: bool = False) -> Part:
+        """A match for each prefix of a closure; `eager=True` also gives provisional rows before it is complete."""
         return _clause(self, emission=Emission.EACH, eager=bool(eager))
 
     def longest(self) -> Part:
+        """Only maximal matches."""
         return _clause(self, emission=Emission.LONGEST, eager=False)
 
     def subsets(self) -> Part:
+        """Every combination of a closure's events."""
         return _clause(self, emission=Emission.SUBSETS, eager=False)
 
     def skip(
