@@ -3,6 +3,7 @@
 VENV  := .venv
 BIN   := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
 # Processes for the tests, and more arguments for pytest: make test JOBS=8 ARGS="-k absence"
 JOBS  ?= 2
 ARGS  ?=
@@ -10,7 +11,7 @@ ARGS  ?=
 PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench soak kafka-test cluster-test format clean distclean FORCE
+.PHONY: help venv demo docs test check bench soak kafka-test cluster-test format clean distclean FORCE
 
 help:  ## list the targets
 	@echo "usage: make TARGET"
@@ -21,6 +22,10 @@ venv: $(STAMP)  ## create .venv and install the package with its development too
 
 demo: $(STAMP)  ## run the demonstration
 	@$(BIN)/cepheid demo
+
+docs: $(DOCS_STAMP)  ## build the documentation site into build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "Open build/site/index.html"
 
 test: check  ## the checks, then all tests but the long ones
 	@$(BIN)/python -m cepheid.engines.warm  # once, and not in every test process
@@ -99,5 +104,9 @@ $(STAMP): pyproject.toml
 	echo "Installing cepheid and its tools into $(VENV) (the first time takes a minute or so)"; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'; \
 	printf '%s' "$(CURDIR)" > $(STAMP)
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $(DOCS_STAMP)
 
 FORCE:

@@ -1,6 +1,7 @@
-"""Tests import each other's helpers by plain name."""
+"""Tests import each other's helpers by plain name, and the project's tools as `tools`."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]

@@ -10,7 +10,7 @@
 | `matches` | a query, then lines `events => matches`, on every engine of the golden scenarios |
 
 A block after `<!-- file: NAME -->` is also written to that file in the document's folder. In expected output
-`...` stands for anything.
+`...` stands for anything. A plain `cepheid` command of a console block is run in this process.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,12 @@ from cepheid.errors import CepheidError
 from cepheid.testing.scenarios import read_scenario
 
 OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+PLAIN = re.compile(r"cepheid ([^|<>;&$*]*)")  # nothing in it that a shell would have to read
 FILE = re.compile(r"^<!-- file: (?P<name>[\w.-]+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def documents(root: Path) -> list[Path]:
-    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def examples(path: Path) -> Iterable[Example]:
@@ -126,17 +128,13 @@ def _run(part: str) -> str | None:
     return f"$ {command}\n--- wanted\n{_lines(wanted)}--- got\n{_lines(got)}"
 
 
-ON_SPARK = re.compile(r"cepheid ([^|<>;&$]*--engine spark[^|<>;&$]*)")
-
-
 def _output_of(command: str) -> str:
-    if on_spark := ON_SPARK.fullmatch(command):
-        return _in_this_process(on_spark[1])
-    return _in_a_shell(command)
+    plain = PLAIN.fullmatch(command)
+    return _in_this_process(plain[1]) if plain else _in_a_shell(command)
 
 
 def _in_this_process(arguments: str) -> str:
-    """With the Spark session that the tests share: to start one takes longer than the command."""
+    """To start a process, or a Spark session, takes longer than most commands: here the tests share them."""
     shown = {"COLUMNS": "100", "NO_COLOR": "1"}
     return CliRunner().invoke(main, shlex.split(arguments), env=shown, prog_name="cepheid").output
 
@@ -173,27 +171,46 @@ def _lines(text: str) -> str:
 # Matches: a query, and below it lines `events; setting value => what is found`.
 
 
-def find_matches(example: Example) -> str | None:
-    lines = [line for line in str(example.parsed).splitlines() if line.strip()]
-    cases = [line for line in lines if "=>" in line]
+@dataclass(frozen=True)
+class Case:
+    """One line of a `matches` block."""
+
+    query: str
+    given: str  # events and settings, as written
+    wanted: str
+
+    def entry(self) -> dict[str, Any]:
+        """The line as a scenario is written."""
+        events, *settings = (part.strip() for part in self.given.split(";"))
+        entry: dict[str, Any] = {"name": "example", "query": self.query, "events": events}
+        entry.update(_setting(s) for s in settings)
+        if "disorder" in entry:
+            entry["arrival"] = re.findall(
+                r"[^\W\d]\w*?\d*(?=[@{\s]|$)", re.sub(r"@\S+|\{[^}]*\}", "", events)
+            )
+        return entry
+
+
+def read_cases(block: str) -> list[Case]:
+    lines = [line for line in block.splitlines() if line.strip()]
     query = "\n".join(line for line in lines if "=>" not in line)
-    problems = [_find(query, case, engine) for case in cases for engine in ENGINES]
+    halves = [line.partition("=>") for line in lines if "=>" in line]
+    return [Case(query, left.strip(), " ".join(right.split())) for left, _, right in halves]
+
+
+def find_matches(example: Example) -> str | None:
+    cases = read_cases(str(example.parsed))
     if not cases:
         return "there is no line with =>"
+    problems = [_find(case, engine) for case in cases for engine in ENGINES]
     return "\n".join(p for p in problems if p) or None
 
 
-def _find(query: str, case: str, engine: str) -> str | None:
-    left, _, wanted = case.partition("=>")
-    events, *settings = (part.strip() for part in left.split(";"))
-    entry: dict[str, Any] = {"name": "example", "query": query, "events": events}
-    entry.update(_setting(s) for s in settings)
-    if "disorder" in entry:
-        entry["arrival"] = re.findall(r"[^\W\d]\w*?\d*(?=[@{\s]|$)", re.sub(r"@\S+|\{[^}]*\}", "", events))
-    got = _found(entry, engine)
-    if " ".join(wanted.split()) == got:
+def _find(case: Case, engine: str) -> str | None:
+    got = _found(case.entry(), engine)
+    if case.wanted == got:
         return None
-    return f"{query}\n  {left.strip()}\n  wanted {wanted.strip()}\n  got    {got}   ({engine})"
+    return f"{case.query}\n  {case.given}\n  wanted {case.wanted}\n  got    {got}   ({engine})"
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -207,24 +224,29 @@ def _found(entry: dict[str, Any], engine: str) -> str:
         outcome = ENGINES[engine](read_scenario(entry))
     except CepheidError as error:
         return f"error {error.code}"
-    with_rows = re.search(r"\.emit\(|\bselect\b", entry["query"], re.IGNORECASE)
-    found = [_row(r) for r in outcome.rows] if with_rows else [_match(m) for m in outcome.matches]
+    rows = shows_rows(entry["query"])
+    found = [shown_row(r) for r in outcome.rows] if rows else [shown_match(m) for m in outcome.matches]
     parts = [" ".join(found) or "none"]
     for word, matches in (
         ("late", outcome.late),
         ("pending", outcome.pending),
         ("timeout", outcome.timeouts),
     ):
-        parts += [" ".join([word, *map(_match, matches)])] if matches else []
+        parts += [" ".join([word, *map(shown_match, matches)])] if matches else []
     parts += [" ".join(["too late", *outcome.dead_letters])] if outcome.dead_letters else []
     return "; ".join(parts)
 
 
-def _match(labels: tuple[str, ...]) -> str:
+def shows_rows(query: str) -> bool:
+    """Is a match shown by its columns, or by its events?"""
+    return re.search(r"\.emit\(|\bselect\b", query, re.IGNORECASE) is not None
+
+
+def shown_match(labels: tuple[str, ...]) -> str:
     return f"({','.join(labels)})"
 
 
-def _row(row: dict[str, Any]) -> str:
+def shown_row(row: dict[str, Any]) -> str:
     return "{" + ", ".join(f"{name}: {_value(value)}" for name, value in row.items()) + "}"
 
 

@@ -78,6 +78,7 @@ def _note(outcome: Outcome, program: Program, name: str, found: dict[str, Findin
             continue
         outcome.matches.append(labels(match.events))
         outcome.ids.append(match.id)
+        outcome.ends.append(match.end)
         outcome.binds.append(
             {
                 alias: list(labels(match.binds.get(alias, ()))) if many else _one(match.binds.get(alias, ()))
@@ -88,6 +89,7 @@ def _note(outcome: Outcome, program: Program, name: str, found: dict[str, Findin
         if match.late:
             outcome.late.append(labels(match.events))
     outcome.pending += [labels(p.events) for p in findings.pending]
+    outcome.deadlines += [p.deadline for p in findings.pending]
     outcome.timeouts += [labels(t.events) for t in findings.timeouts]
 
 

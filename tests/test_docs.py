@@ -31,7 +31,11 @@ SHOWN = {
 NEEDS = {"sigma.md": ("sigma.collection", "needs the extra sigma")}
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix().removeprefix("docs/")
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All examples of a document, in one namespace and one folder of its own."""
     if path.name in NEEDS:
@@ -47,7 +51,7 @@ def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert not failures, "\n\n".join(failures)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_no_block_is_left_out(path: Path) -> None:
     """A block in a language nobody runs could say anything."""
     text = path.read_text(encoding="utf-8")
@@ -58,7 +62,7 @@ def test_no_block_is_left_out(path: Path) -> None:
         assert language != "python" or first.startswith(">>>"), f"{path.name}: not a doctest: {first!r}"
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
 def test_links_lead_somewhere(path: Path) -> None:
     text = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

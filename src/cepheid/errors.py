@@ -59,11 +59,24 @@ class Place:
 
 
 class CepheidWarning(UserWarning):
-    """Something that is not an error but hardly what was meant."""
+    """Something that is not an error but hardly what was meant.
+
+    Raised with `warnings.warn` by `run` and `match`; the command line prints it.
+    """
 
 
 class CepheidError(Exception):
-    """The root of all errors a user can cause or meet."""
+    """The root of all errors a user can cause or meet.
+
+    `str(error)` shows all of it, with the line of the text and a caret. Errors pickle, so they come
+    back from Spark's workers whole.
+
+    Args:
+        message: What is wrong, in a sentence.
+        code: A short name of the mistake that does not change between versions.
+        place: Where in the text it is: source, line, column.
+        hint: What to do about it.
+    """
 
     code = "error"
 

@@ -38,6 +38,27 @@ def run(
 ) -> Results:
     """Run every stream of a program over events; the matches by stream, in the kind the events came in.
 
+    Args:
+        query: A text, a pattern or stream built in Python, or a compiled program.
+        events: A list of dicts (or anything that gives them), a pandas, polars or Arrow table, a DuckDB relation, a
+            Spark DataFrame, or a path: JSON lines, CSV, Parquet, a folder or a pattern such as `logs/*.parquet`.
+        time: The column of an event's time.
+        type: The column of its type. A table without one is of one type.
+        order: Columns that put events of one time in order.
+        end: The column of an event's end, if it has one.
+        time_unit: What a number in the time column counts: `s`, `ms`, `us` or `ns` since 1970.
+        partition_by: Columns that every pattern of the query is partitioned by, before its own.
+        now: When the input ends, if later than its last event: absences before it are certain.
+        disorder: How far events may be out of order. Without it the input is sorted as a whole, and nothing is late.
+        lateness: How much later than that an event is still matched, and its matches marked.
+        too_late: What becomes of events later than that: `fail`, `drop` or `dead_letter`.
+        bad_rows: What becomes of rows that are no event: `fail`, `skip` or `dead_letter`.
+        engine: `auto`, `reference` or `compiled`. They give the same answer.
+        listener: Called with each thing that happens to a run.
+        memory: Bytes of rows that the compiled matcher keeps; beyond that they go to temporary files.
+        threads: Of the compiled matcher; without it, one for each core.
+        models: What forecasts learned before, from `train_forecast`.
+
     >>> events = [{"type": "A", "time": 1}, {"type": "B", "time": 2, "v": 7}]
     >>> run("stream S = A -> B as b .emit(v: b.v)", events)
     {'S': [{'v': 7}]}
@@ -69,6 +90,15 @@ def run(
 
 def match(query: object, events: Any, *, stream: str | None = None, **options: Any) -> Any:
     """Run a query and give the matches of one stream: the named one, or the last of the text.
+
+    The answer is of the kind the events are: a list for a list, a pandas table for a pandas table, an Arrow table for a
+    file, a lazy DataFrame for one of Spark.
+
+    Args:
+        query: As in `run`.
+        events: As in `run`.
+        stream: The stream that is wanted, where the query has several.
+        options: All that `run` takes: `time`, `type`, `order`, `now`, `disorder` and so on.
 
     >>> match("A as a -> B as b", [{"type": "A", "time": 1}, {"type": "B", "time": 2}])[0]["b"]["type"]
     'B'

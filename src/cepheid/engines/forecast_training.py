@@ -16,7 +16,17 @@ from cepheid.pattern.model import Declarations
 
 
 def train_forecast(query: object, events: Any, **options: Any) -> ForecastModels:
-    """What the forecasts of a query can learn from events that are past; options as of `run`."""
+    """What the forecasts of a query can learn from events that are past.
+
+    Args:
+        query: A query whose streams have `.forecast`.
+        events: The past, as in `run`.
+        options: All that `run` takes.
+
+    >>> history = [{"type": t, "time": i} for i, t in enumerate("ABAB")]
+    >>> train_forecast("stream S = A -> B .forecast(horizon: 5)", history).events
+    {'S': 4}
+    """
     declarations = _learning(declarations_of(query, "query"))
     if is_spark(events):
         from cepheid.engines.spark.forecast_training import train_on_spark

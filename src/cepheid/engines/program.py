@@ -38,7 +38,15 @@ class PlannedStream:
 
 @dataclass(frozen=True)
 class Program:
-    """What `cepheid.compile` gives: streams, upstream first."""
+    """What `cepheid.compile` gives: streams, upstream first.
+
+    `program["Alert"]` is a stream by its name, `for stream in program` gives all of them, and `str(program)` is text
+    that reads back to the same program. A program may be given wherever a query is taken.
+
+    >>> program = compile("stream Alert = A as a -> B as b")
+    >>> [stream.name for stream in program], program.event_types
+    (['Alert'], ('A', 'B'))
+    """
 
     declarations: Declarations
     streams: tuple[PlannedStream, ...]
@@ -84,6 +92,12 @@ def compile(
     implicit: Mapping[str, Type] = IMPLICIT,
 ) -> Program:
     """Read, check and plan a query: a text, a pattern or stream built in Python, or a program (planned anew).
+
+    Args:
+        query: A text, a pattern or stream built in Python, or a program.
+        schema: The fields of each type of event, where they are known: mistakes in names and types are found then.
+        source: What the text is called in messages, as the name of its file.
+        implicit: Fields that every event has, whatever its declaration says.
 
     >>> program = compile("A as a -> B as b .within(10s)")
     >>> program.last.plan.automaton.states

@@ -25,9 +25,14 @@ def sigma_patterns(
 ) -> Program:
     """Sigma rules (YAML, one or more documents) as patterns: detections and correlations, one stream a rule.
 
-    `fields` says which field of the events a name in a rule means (`{"Image": "process.executable"}`), `flat`
-    that a dot belongs to a name, `keywords` where keywords are looked for, `logsource` which fields tell the log
-    source (`{"product": "os.type"}`).
+    Args:
+        text: The rules, YAML with one or more documents.
+        fields: Which field of the events a name in a rule means, `{"Image": "process.executable"}`.
+        flat: Whether a dot belongs to a name.
+        keywords: The field, or fields, in which keywords are looked for.
+        logsource: Which fields tell the log source, `{"product": "os.type"}`.
+        event_type: The type of the events.
+        source: What the text is called in messages.
 
     >>> rule = '''
     ... title: Guest login

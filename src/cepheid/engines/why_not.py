@@ -37,9 +37,16 @@ def why_not(
 ) -> WhyNot:
     """Why a query has no match in events, or why the expected events are none.
 
-    `expected`: the events one expected to be a match, by their `id` column or, without one, by their number from 1.
-    A match may hold more than these, unless `exactly`.
-    `key`: look at one partition only, `{"user": "ann"}` or just `"ann"`. Of a Spark DataFrame only its rows are pulled.
+    Args:
+        query: As in `match`.
+        events: As in `match`.
+        expected: The events one expected to be a match, by their `id` column or, without one, by their number from 1.
+        exactly: A match may hold more events than the expected ones, unless this is said.
+        key: Look at one partition only, `{"user": "ann"}` or just `"ann"`. Of a Spark DataFrame only
+            its rows are pulled.
+        stream: The stream that is meant, where the query has several.
+        id: The column that tells events apart.
+        options: All that `run` takes.
 
     >>> events = [{"type": "A", "time": 0}, {"type": "B", "time": 720}]
     >>> found = why_not("A as a -> B as b within 10m", events)

@@ -72,6 +72,7 @@ class WhyNot:
 
     @property
     def matched(self) -> bool:
+        """Is there a match after all?"""
         return self.cause.kind == "matched"
 
     def as_dict(self) -> dict[str, Any]:

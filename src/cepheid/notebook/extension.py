@@ -11,6 +11,12 @@ from cepheid.notebook.shown import ShownTable
 
 
 def load_ipython_extension(shell: Any) -> None:
+    """For IPython and Jupyter: the cell magic `%%cepheid`, and results that show themselves.
+
+    Args:
+        shell: The shell that loads it. `%load_ext cepheid` calls this.
+    """
+
     def cepheid(line: str, cell: str) -> None:
         _run(shell, line, cell)
 

@@ -120,12 +120,15 @@ class Part:
     # Closures.
 
     def one_or_more(self) -> Self:
+        """`B+`: one or more."""
         return self.times(1, None)
 
     def zero_or_more(self) -> Self:
+        """`B*`: none or more."""
         return self.times(0, None)
 
     def optional(self) -> Self:
+        """`B?`: none or one; the name stays a single event, or null."""
         return self.times(0, 1)
 
     def times(self, least: int, most: int | EllipsisType | None = ...) -> Self:
@@ -231,21 +234,27 @@ class Part:
         return _clause(self, guards=(*self._draft.guards, guard))
 
     def stam(self) -> Part:
+        """Skip till any match, the default: every combination of events that fits."""
         return _clause(self, selection=Selection.STAM)
 
     def stnm(self) -> Part:
+        """Skip till next match: a run takes the first event that fits, and each event serves one match."""
         return _clause(self, selection=Selection.STNM)
 
     def strict(self) -> Part:
+        """Neighbouring events of the partition only."""
         return _clause(self, selection=Selection.STRICT)
 
     def each(self, *, eager: bool = False) -> Part:
+        """A match for each prefix of a closure; `eager=True` also gives provisional rows before it is complete."""
         return _clause(self, emission=Emission.EACH, eager=bool(eager))
 
     def longest(self) -> Part:
+        """Only maximal matches."""
         return _clause(self, emission=Emission.LONGEST, eager=False)
 
     def subsets(self) -> Part:
+        """Every combination of a closure's events."""
         return _clause(self, emission=Emission.SUBSETS, eager=False)
 
     def skip(
@@ -353,6 +362,11 @@ class Absent(Part):
 def event(type_name: str) -> EventPart:
     """One event of a type.
 
+    Its attributes are the event's fields: `a.user`, or `a["where"]` for any name.
+
+    Args:
+        type_name: The type of the event.
+
     >>> print(event("Login").as_("a").where(field("ok") == False))
     Login[ok == false] as a
     """
@@ -360,7 +374,14 @@ def event(type_name: str) -> EventPart:
 
 
 def all_(part: P) -> P:
-    """`all A`: one or more; a part that is already repeated keeps its numbers, as in `all A{2,4}`."""
+    """`all A`: one or more; a part that is already repeated keeps its numbers, as in `all A{2,4}`.
+
+    Args:
+        part: A step, or a group.
+
+    >>> print(event("A") >> all_(event("B").as_("b")) >> event("C"))
+    A -> B+ as b -> C
+    """
     if isinstance(_part(part)._draft.root, Closure) and not part._grouped:
         return part
     return part.one_or_more()
@@ -369,6 +390,9 @@ def all_(part: P) -> P:
 def not_(step: Part) -> Absent:
     """`NOT X`: no such event here.
 
+    Args:
+        step: The event that must not come, with its conditions.
+
     >>> print(event("A") >> not_(event("X")).at_most("5s") >> event("B"))
     A -> NOT X within 5s -> B
     """
@@ -376,12 +400,22 @@ def not_(step: Part) -> Absent:
 
 
 def not_next(step: Part) -> Absent:
-    """`NOT next X`: only the very next event of the partition is looked at."""
+    """`NOT next X`: only the very next event of the partition is looked at.
+
+    Args:
+        step: The event that must not be the next, with its conditions.
+
+    >>> print(event("A") >> not_next(event("X")) >> event("B"))
+    A -> NOT next X -> B
+    """
     return Absent(Pattern(Absence(_one_event(step, "NOT", "not_form"), next=True)))
 
 
 def and_(*parts: Part) -> Part:
     """All of them, in any order, by different events.
+
+    Args:
+        parts: Two or more steps or sequences.
 
     >>> print(and_(event("A"), event("B") >> event("C")) >> event("D"))
     AND(A, B -> C) -> D
@@ -390,12 +424,22 @@ def and_(*parts: Part) -> Part:
 
 
 def or_(*parts: Part) -> Part:
-    """One of them."""
+    """One of them; the names of the others are null.
+
+    Args:
+        parts: Two or more steps or sequences.
+
+    >>> print(or_(event("Card").as_("c"), event("Cash").as_("m")) >> event("Receipt"))
+    OR(Card as c, Cash as m) -> Receipt
+    """
     return _logical(Or, "OR", parts)
 
 
 def group(part: Part) -> Part:
-    """Parentheses.
+    """Parentheses: what is repeated, or bounded by `.within`, as a whole.
+
+    Args:
+        part: What stands in the parentheses.
 
     >>> a, b, c = event("A"), event("B"), event("C")
     >>> print(group(a >> b) >> group(c.one_or_more()).times(2))
@@ -407,7 +451,14 @@ def group(part: Part) -> Part:
 
 
 def seq(*parts: Part) -> Part:
-    """`seq(a, b, c)` is `a >> b >> c`, for lists of steps."""
+    """`seq(a, b, c)` is `a >> b >> c`, for lists of steps.
+
+    Args:
+        parts: The steps, in order.
+
+    >>> print(seq(*(event(name) for name in "ABC")))
+    A -> B -> C
+    """
     if not parts:
         raise _bad_argument("`seq` without steps", "write seq(a, b)")
     return reduce(lambda left, right: left >> right, [_part(p) for p in parts])
@@ -415,6 +466,10 @@ def seq(*parts: Part) -> Part:
 
 def every(part: Part, *, keep: str = "latest") -> Part:
     """One run per partition that starts again after each match; `keep="first"` holds on to the first start.
+
+    Args:
+        part: The pattern.
+        keep: Which start counts while only the first step is held, "latest" or "first".
 
     >>> print(every(event("A") >> event("B")).within("5s"))
     every (A -> B) .within(5s)
@@ -441,7 +496,21 @@ def with_forecast(
     where: Condition | None = None,
     emit: Mapping[str, object] | None = None,
 ) -> Stream:
-    """Forecasts of the open runs of a pattern or stream. `horizon`: a duration, or a number of events.
+    """Forecasts of the open runs of a pattern or stream.
+
+    Args:
+        source: The pattern or stream.
+        confidence: Only forecasts of at least this probability are told; 0 for every open run.
+        horizon: How far the forecast looks ahead: a duration, or a number of events.
+        events: The same as a number of events.
+        warmup: Events that are learned from before anything is told.
+        max_depth: The longest context, in events; 0 for each event as if alone.
+        model: "shared" by all keys, or one for each "key".
+        learn: Whether the law is learned on from the events at hand.
+        change: A run is told of again when its probability has changed by so much.
+        interval: How much of the chance lies between `forecast_low` and `forecast_high`.
+        where: Which forecasts are told, a condition over their columns.
+        emit: The columns of a forecast, by name.
 
     >>> a, b = event("A").as_("a"), event("B").as_("b")
     >>> print(with_forecast(a >> b, horizon="2m", confidence=0.7, emit={"p": field("forecast_probability")}))
@@ -474,32 +543,57 @@ def whole(part: Part) -> Part:
 
 
 def count_trends() -> Value:
-    """How many trends (matches under `subsets`) there are."""
+    """How many trends (matches under `subsets`) there are.
+
+    >>> a, b = event("A").as_("a"), event("B").as_("b").one_or_more()
+    >>> print((a >> b).trend_aggregate(n=count_trends(), most=max_trends(b.v)))
+    A as a -> B+ as b .trend_aggregate(n: count_trends(), most: max_trends(b.v))
+    """
     return func.count_trends()
 
 
 def count_events(step: Aliased | str) -> Value:
-    """How many events of a step all trends hold together."""
+    """How many events of a step all trends hold together.
+
+    Args:
+        step: The step, or its name.
+    """
     return Value(Call("count_events", (Field(None, (alias_of(step),)),)))
 
 
 def sum_trends(value: Value) -> Value:
-    """The sum of a field over the events of a step in all trends."""
+    """The sum of a field over the events of a step in all trends.
+
+    Args:
+        value: A field of a step, as `b.price`.
+    """
     return func.sum_trends(value)
 
 
 def avg_trends(value: Value) -> Value:
-    """The mean of a field over the events of a step in all trends."""
+    """The mean of a field over the events of a step in all trends.
+
+    Args:
+        value: A field of a step, as `b.price`.
+    """
     return func.avg_trends(value)
 
 
 def min_trends(value: Value) -> Value:
-    """The least value of a field that any trend holds."""
+    """The least value of a field that any trend holds.
+
+    Args:
+        value: A field of a step, as `b.price`.
+    """
     return func.min_trends(value)
 
 
 def max_trends(value: Value) -> Value:
-    """The largest value of a field that any trend holds."""
+    """The largest value of a field that any trend holds.
+
+    Args:
+        value: A field of a step, as `b.price`.
+    """
     return func.max_trends(value)
 
 

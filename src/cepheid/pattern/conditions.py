@@ -251,6 +251,10 @@ Condition = Value | Expr | Callable[..., object]
 def field(name: str, *inner: str) -> Path:
     """A field of the event at hand; where the whole match is at hand, a partition column.
 
+    Args:
+        name: The field.
+        inner: Fields inside it, one by one.
+
     >>> field("amount"), field("address", "city"), field("login.failed")
     (<amount>, <address.city>, <`login.failed`>)
     """
@@ -419,12 +423,19 @@ def _negative(expr: Expr) -> Expr:
 
 
 def count(step: Aliased | str) -> Value:
-    """How many events a closure holds."""
+    """How many events a closure holds.
+
+    Args:
+        step: The step, or its name.
+    """
     return Computed(Length(alias_of(step)))
 
 
 def first(step: Aliased | str) -> Path:
     """The first event of a closure.
+
+    Args:
+        step: The step, or its name.
 
     >>> first("b").id, last("b").id, sum_(field("b", "price"))
     (<b[0].id>, <last(b).id>, <sum(b.price)>)
@@ -433,7 +444,11 @@ def first(step: Aliased | str) -> Path:
 
 
 def last(step: Aliased | str) -> Path:
-    """The last event of a closure."""
+    """The last event of a closure.
+
+    Args:
+        step: The step, or its name.
+    """
     return Path(Element(alias_of(step), Literal(0), from_end=True))
 
 

@@ -60,7 +60,11 @@ value = Path(VALUE)
 
 
 def var(name: str) -> Path:
-    """A variable: `?name` in the text."""
+    """A variable: `?name` in the text.
+
+    Args:
+        name: The name, without the question mark.
+    """
     return Path(variable(check_name(name)))
 
 
@@ -84,6 +88,11 @@ class EdgeClause:
 def edge(label: str, *targets: object, of: Variable | None = None) -> EdgeClause:
     """An edge with this label, of the node of the stage or `of` another. Several targets are all to be so.
 
+    Args:
+        label: The label of the edge.
+        targets: What it leads to: a value, a variable, or a condition on `value`.
+        of: The variable of another node than the stage's own.
+
     >>> edge("amount", value > 100, var("a")).about("order")
     Clause(source='order', label='amount', bind='a', test=Binary(op='>', left=Field(alias=None, path=('value',)), \
 right=Literal(value=100)), negated=False)
@@ -92,7 +101,13 @@ right=Literal(value=100)), negated=False)
 
 
 def no_edge(label: str, *targets: object, of: Variable | None = None) -> EdgeClause:
-    """There is no such edge at the time of the stage."""
+    """There is no such edge at the time of the stage.
+
+    Args:
+        label: The label of the edge.
+        targets: What it would lead to; without any, no edge of that label at all.
+        of: The variable of another node than the stage's own.
+    """
     return _edge(label, targets, of, negated=True)
 
 
@@ -150,7 +165,14 @@ def _clauses(anchor: str, given: Iterable[EdgeClause], labels: dict[str, object]
 
 
 def stage(name: str, *clauses: EdgeClause, of: Variable | None = None, **labels: object) -> Stage:
-    """A stage by itself, for `concurrent`."""
+    """A stage by itself, for `concurrent`.
+
+    Args:
+        name: The name of the stage, and of the node it binds.
+        clauses: Made by `edge` and `no_edge`.
+        of: A variable for the node, if it is another than the name.
+        labels: Edges by label, `kind="enter"`: shorter than `edge("kind", "enter")`.
+    """
     anchor = check_name(name) if of is None else _variable(of)
     return Stage(name, anchor, _clauses(anchor, clauses, labels))
 
@@ -314,7 +336,15 @@ class GraphDraft:
 
 
 def graph_pattern(name: str) -> GraphDraft:
-    """A pattern to which stages are added."""
+    """A pattern to which stages are added.
+
+    Args:
+        name: The name of the pattern.
+
+    >>> late = graph_pattern("late").stage("sent", kind="sent").stage("came", kind="came", of_order=var("sent"))
+    >>> print(late.within("2d").build().name)
+    late
+    """
     return GraphDraft(GraphPattern(check_name(name), Block(())))
 
 

@@ -211,7 +211,11 @@ class Every(Enum):
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern with everything that belongs to its meaning."""
+    """A pattern with everything that belongs to its meaning.
+
+    `event(...)` and the other words of the builder make one, and so does `cepheid.compile` of a text;
+    `str(pattern)` gives text that reads back to it. Times are microseconds. It is immutable.
+    """
 
     root: Node
     within: int | None = None
@@ -263,7 +267,16 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Stream:
-    """A pattern that runs, and what its matches look like. `outputs` None: the default columns."""
+    """A pattern that runs, and what its matches look like. `outputs` None: the default columns.
+
+    Args:
+        name: The name of the stream; its matches are events of that name for other streams.
+        pattern: What is looked for.
+        outputs: The columns of `.emit`; None for the default ones: `match_id`, `start`, `end`, the key and the
+            events by name.
+        forecast: What `.forecast` asks for.
+        place: Where in the text it stands.
+    """
 
     name: str
     pattern: Pattern

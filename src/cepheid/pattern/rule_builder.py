@@ -267,7 +267,23 @@ class RuleDraft:
 
 
 def rule(name: str, *, priority: int = 0) -> RuleDraft:
-    """A rule to which conditions and actions are added."""
+    """A rule to which conditions and actions are added.
+
+    Args:
+        name: The name of the rule.
+        priority: Rules of a higher one fire first.
+
+    >>> o = var("o")
+    >>> print(rule("Late").fact(o, "Order", paid=False).event("Due", order=o).emit("Late", o))
+    rule Late {
+      when {
+        ?o: Order(paid == false);
+        event Due(order == ?o);
+      } then {
+        emit Late(o = ?o);
+      }
+    }
+    """
     return RuleDraft(Rule(check_name(name), (), (), priority))
 
 

@@ -45,7 +45,10 @@ class Scenario:
 
 @dataclass
 class Outcome:
-    """What an engine made of a scenario. A match is the labels of its events; a bind maps aliases to labels."""
+    """What an engine made of a scenario. A match is the labels of its events; a bind maps aliases to labels.
+
+    `ends` and `deadlines` belong to the matches and to what is pending: when each is over, where the engine tells it.
+    """
 
     matches: list[tuple[str, ...]] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
@@ -55,6 +58,8 @@ class Outcome:
     timeouts: list[tuple[str, ...]] = field(default_factory=list)
     late: list[tuple[str, ...]] = field(default_factory=list)
     dead_letters: list[str] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    deadlines: list[int | None] = field(default_factory=list)
 
 
 Engine = Callable[[Scenario], Outcome]

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 class Graph:
     """Edges that hold for a time: in memory, or in DataFrames of Spark, which are only looked at by `find`.
 
+    Args:
+        time_unit: What a number as a time counts: `s`, `ms`, `us` or `ns`.
+
     >>> graph = Graph().add("e1", "kind", "enter", 1).add("e1", "actor", "yann", 1)
     >>> found = graph.find('graph pattern p { stage enter { .kind = "enter", .actor -> ?guest } }')
     >>> found[0].binds

@@ -15,6 +15,10 @@ from cepheid.pattern.graph_pattern import GraphPattern
 def graph_patterns(text: str, source: str = "query") -> tuple[GraphPattern, ...]:
     """The graph patterns of a text, private ones too. Mistakes are told with their place.
 
+    Args:
+        text: One or more graph patterns.
+        source: What the text is called in messages.
+
     >>> [p.name for p in graph_patterns('graph pattern late { stage sent { .kind = "sent" } }')]
     ['late']
     """

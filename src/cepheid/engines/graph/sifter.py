@@ -47,6 +47,11 @@ class Sifter:
     something is not there, that an interval has ended) is told when the time is over: with the next edge of a later
     time, by `advance`, at the end of the tick, or by `finish`. A step that fails changes nothing.
 
+    Args:
+        patterns: A text, patterns built in Python, or what `graph_patterns` gives.
+        time_unit: What a number as a time counts: `s`, `ms`, `us` or `ns`.
+        completing_leaves: Whether a thread that completes leaves the pool.
+
     >>> sifter = Sifter('graph pattern p { stage a { .kind = "a" } stage b { .kind = "b" } }')
     >>> sifter.add("e1", "kind", "a", 1)
     [Advanced(pattern='p', thread=1, binds={'a': 'e1'}, stage='a', parent=None)]
@@ -168,6 +173,7 @@ class Sifter:
 
     @property
     def tick(self) -> int:
+        """How many ticks are over."""
         return self._core.tick
 
     # What there is.
@@ -213,6 +219,7 @@ class Sifter:
         enable(self._core, self._number(pattern))
 
     def enabled(self) -> dict[str, bool]:
+        """The patterns by name: does it see edges?"""
         return {p.name: n not in self._core.disabled for n, p in enumerate(self._core.patterns)}
 
     def metadata(self, pattern: str) -> dict[str, Any]:

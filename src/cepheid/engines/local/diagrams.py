@@ -24,6 +24,14 @@ from cepheid.trends.match_diagram import MatchDiagram
 def diagrams(query: object, events: Any, *, stream: str | None = None, **options: Any) -> list[MatchDiagram]:
     """The matches of a stream under `.subsets()`, as a diagram for each partition that has any.
 
+    A diagram is counted, sampled, restricted and iterated without its matches being listed.
+
+    Args:
+        query: A query whose stream has `.subsets()`.
+        events: As in `match`.
+        stream: The stream that is wanted, where the query has several.
+        options: All that `run` takes.
+
     >>> rows = [{"type": "B", "time": i} for i in range(1, 101)]
     >>> rows = [{"type": "A", "time": 0}, *rows, {"type": "C", "time": 101}]
     >>> (found,) = diagrams("A -> all B as b -> C .subsets() .emit(n: count(b))", rows)

@@ -21,6 +21,19 @@ from cepheid.time.lateness import Lateness
 class Session:
     """A query at work on events as they come.
 
+    Args:
+        query: As in `run`.
+        time: The field of an event's time.
+        type: The field of its type.
+        order: Fields that put events of one time in order.
+        time_unit: What a number as a time counts: `s`, `ms`, `us` or `ns` since 1970.
+        disorder: How far events may be out of order. They wait until nothing earlier can come.
+        lateness: How much later than that an event is still matched, and its matches marked.
+        too_late: What becomes of events later than that: `fail`, `drop` or `dead_letter`.
+        listener: Called with each thing that happens to a run.
+        engine: `auto`, `reference` or `compiled`. They give the same answer.
+        models: What forecasts learned before, from `train_forecast`.
+
     >>> live = Session("A as a -> B as b .within(10s) .emit(v: b.v)", disorder="2s")
     >>> live.feed({"type": "A", "time": 0})
     []
@@ -64,7 +77,7 @@ class Session:
         self._unit = time_unit
 
     def feed(self, events: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> list[Found]:
-        """One event or several, in the order they arrive."""
+        """One event or several, in the order they arrive; what was found because of them."""
         rows = [events] if isinstance(events, Mapping) else events
         return self._inner.feed(self._maker.make(row) for row in rows)
 
@@ -81,6 +94,7 @@ class Session:
         return self._inner.snapshot()
 
     def restore(self, state: bytes) -> None:
+        """Go on from a snapshot of a session with the same query."""
         self._inner.restore(state)
         self._maker.continue_from(self._inner.counters.events)
 
@@ -96,4 +110,5 @@ class Session:
 
     @property
     def counters(self) -> session.Counters:
+        """How many events came, were late, too late or dropped, and how many matches each stream has."""
         return self._inner.counters

@@ -28,7 +28,12 @@ from cepheid.time.lateness import Lateness
 
 
 class Results(dict[str, Any]):
-    """The matches of every stream by name; beside them what did not become a match."""
+    """The matches of every stream by name; beside them what did not become a match.
+
+    It is a dict of tables (or lists) by the name of the stream. Beside it stand, by name too, `pending` (absences
+    that were not yet certain), `timeouts`, `forecasts` and `outcomes`; and for all streams together `dead_letters`,
+    `bad_rows` and `warnings`.
+    """
 
     def __init__(self, frames: dict[str, Any]) -> None:
         super().__init__(frames)

@@ -45,6 +45,21 @@ def run_rules(
     Over DataFrames of Spark the answer is one of DataFrames. There the working memory is always split, by `key` or what
     is found. Streams take `disorder`, how far rows may be out of order, and `buckets`, of keys that are kept together.
 
+    Args:
+        rules: A text, or rules built in Python.
+        facts: Tables, lists of dicts or files: one with a column `type`, or several by type, {"Account": table}.
+        events: The same of events.
+        patterns: Streams whose matches are events for the rules, as text or built in Python.
+        key: The column that splits the working memory, or one for each type.
+        split: Whether it is split by a column that is found.
+        time_unit: What a number as a time counts: `s`, `ms`, `us` or `ns`.
+        max_firings: How many rules may fire because of one operation, before it is called a circle.
+        until: Time goes on that far after the last event.
+        disorder: Of Spark's streams: how far rows may be out of order.
+        buckets: Of Spark's streams: how many buckets the keys are spread over.
+        source: What the text is called in messages.
+        columns: Other names of columns, `time="at"`.
+
     >>> rule = "rule Late { when { ?o: Order(paid == false); ?d: event Due(order == ?o) } then { emit Late(?o); } }"
     >>> facts, events = [{"id": 7, "paid": False}], [{"time": 3, "order": 7}]
     >>> run_rules(rule, facts={"Order": facts}, events={"Due": events}).emitted["Late"].to_pylist()

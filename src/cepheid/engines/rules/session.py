@@ -77,6 +77,13 @@ class Happened(Sequence[Told]):
 class Rules:
     """Rules at work: facts and events come in the order of time, and each operation tells what it led to.
 
+    Args:
+        rules: A text, or rules built in Python.
+        patterns: Streams whose matches are events for the rules, as text or built in Python.
+        time_unit: What a number as a time counts: `s`, `ms`, `us` or `ns`.
+        max_firings: How many rules may fire because of one operation, before it is called a circle.
+        source: What the text is called in messages.
+
     >>> rules = Rules('''
     ...     rule Confirmed {
     ...       when { ?e: Equipment(state == ACTIVE); ?a: event Alarm(eqpt == ?e);
@@ -114,6 +121,7 @@ class Rules:
 
     @property
     def rules(self) -> RuleSet:
+        """The rules with their types, as they were read."""
         return self._prepared.rules
 
     def __repr__(self) -> str:

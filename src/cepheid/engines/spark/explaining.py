@@ -26,7 +26,13 @@ Row = tuple[str, ...]
 def explain_spark(query: object, df: DataFrame, *, stream: str | None = None, **options: Any) -> str:
     """How a query runs on a DataFrame, as text: its tests in Spark, what is shuffled, what the matcher does.
 
-    The options are those of `cepheid.match`. Nothing is run.
+    Nothing is run.
+
+    Args:
+        query: As in `match`.
+        df: The DataFrame it would run on.
+        stream: The stream that is wanted, where the query has several.
+        options: All that `match` takes.
     """
     settings = make_options(**options)
     if df.isStreaming:

@@ -43,6 +43,10 @@ def PrometheusListener(port: int = 9464, address: str = "127.0.0.1") -> Any:
     """A listener for `spark.streams.addListener(...)` that shows the queries of this process at `/metrics`.
 
     Its `port` is the one that is listened to (0 takes any that is free), and `close()` ends it.
+
+    Args:
+        port: The port of the metrics' address, 0 for any that is free.
+        address: Where it is listened to; "0.0.0.0" for other machines too.
     """
     from pyspark.sql.streaming.listener import StreamingQueryListener
 

@@ -139,7 +139,13 @@ def match_spark(query: object, df: DataFrame, stream: str | None, options: Optio
 
 
 def detect(query: object, *, stream: str | None = None, **options: Any) -> Callable[[DataFrame], DataFrame]:
-    """For `df.transform(cepheid.detect(query))`: the matches of a stream as a DataFrame."""
+    """For `df.transform(cepheid.detect(query))`: the matches of a stream as a DataFrame.
+
+    Args:
+        query: As in `match`.
+        stream: The stream that is wanted, where the query has several.
+        options: All that `match` takes, but for what concerns local engines.
+    """
     settings = make_options(**options)
     return lambda df: match_spark(query, df, stream, settings)
 

@@ -60,9 +60,25 @@ def sift(
     """The matches of graph patterns in a streaming DataFrame of edges, each once, when the watermark makes it certain.
 
     Edges wait until the watermark has passed them and are then fed in the order of their starts, to the sifter of their
-    partition. A row with an end whose edge is there says that it ends. `time` is a column that is the start of an edge
-    that begins and the end of one that ends; without it rows go by their start. `happenings` names what else is told:
-    "negated", "expired", "excluded"; with too_late="dead_letter" also edges that came too late.
+    partition. A row with an end whose edge is there says that it ends.
+
+    Args:
+        patterns: A text of graph patterns, or patterns built in Python.
+        edges: A streaming DataFrame, a row for each edge.
+        partition_by: Columns; each of their values has a graph of its own.
+        source: The column of an edge's node.
+        label: The column of its label.
+        target: The column of its target, or several of which one has a value.
+        start: The column of its start.
+        end: The column of its end, if it has one.
+        tick: The column that says in which tick it came, for deadlines in ticks.
+        time: A column that is the start of an edge that begins and the end of one that ends; without it rows go by
+            their start.
+        disorder: How far rows may be out of order, if the DataFrame has no watermark.
+        too_late: What becomes of edges later than that: `fail`, `drop` or `dead_letter`.
+        happenings: What else is told: "negated", "expired", "excluded"; with too_late="dead_letter" also edges
+            that came too late.
+        buckets: How many buckets the partitions are spread over.
     """
     _check_frame(edges)
     columns = _Columns(

@@ -36,12 +36,17 @@ class ParquetSink:
 
     So each row is there once, whatever crashed in between. `spark.read.parquet(path)` gives all of them, with the
     number of the batch in a column of its own.
+
+    Args:
+        path: The folder.
+        column: The name of the column that holds the number of the batch.
     """
 
     path: str | PathLike[str]
     column: str = "batch"
 
     def check(self, columns: list[str]) -> None:
+        """Can rows with these columns be written? An error says why not."""
         if self.column.lower() in (name.lower() for name in columns):
             raise InputMistake(
                 f"the rows have a column `{self.column}`, and the sink writes one of that name too",
@@ -51,9 +56,11 @@ class ParquetSink:
 
     def write(self, rows: DataFrame, batch: int) -> None:
         # Overwriting removes the whole folder first, with what a half attempt has left in it.
+        """Writes the rows of a micro-batch."""
         rows.write.mode("overwrite").parquet(self._folder(batch))
 
     def write_nothing(self, rows: DataFrame, batch: int, again: bool) -> None:
+        """A micro-batch without rows; `again`: it may have had some in an attempt before."""
         if again and _exists(rows, self._folder(batch)):
             self.write(rows, batch)
 
@@ -71,6 +78,12 @@ class KafkaSink:
 
     Kafka keeps what a crashed attempt has written, so a batch that comes again is there twice: readers tell rows
     apart by the match id, which is the same in every attempt.
+
+    Args:
+        servers: The brokers, as Kafka's `bootstrap.servers`.
+        topic: The topic.
+        key: The column whose value is the record's key; None for no key.
+        options: More of Spark's options for the sink, such as `kafka.security.protocol`.
     """
 
     servers: str
@@ -79,6 +92,7 @@ class KafkaSink:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, columns: list[str]) -> None:
+        """Can rows with these columns be written? An error says why not."""
         if self.key is not None and self.key not in columns:
             raise InputMistake(
                 f"the rows have no column `{self.key}` to be the key of a Kafka record",
@@ -87,6 +101,7 @@ class KafkaSink:
             )
 
     def write(self, rows: DataFrame, batch: int) -> None:
+        """Writes the rows of a micro-batch."""
         from pyspark.sql import functions as F
 
         value = F.to_json(F.struct(*map(_named, rows.columns)), {"ignoreNullFields": "false"}).alias("value")
@@ -95,7 +110,7 @@ class KafkaSink:
         rows.select(*key, value).write.format("kafka").options(**settings).save()
 
     def write_nothing(self, rows: DataFrame, batch: int, again: bool) -> None:
-        pass
+        """A micro-batch without rows; `again`: it may have had some in an attempt before."""
 
 
 @dataclass(frozen=True)

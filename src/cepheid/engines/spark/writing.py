@@ -46,8 +46,22 @@ def write_stream(
 
     A sink is a path (Parquet, each row once), a `ParquetSink` or `KafkaSink`, or a function of (rows, batch number).
     Where a program has several streams, `matches`, `timeouts`, `forecasts` and `outcomes` take a sink for each by name;
-    one path is a folder for each. `trigger` is what `DataStreamWriter.trigger` takes: `{"availableNow": True}`.
-    `idle_after` lets time go on by the clock when no events come. All other options are those of `cepheid.match`.
+    one path is a folder for each.
+
+    Args:
+        query: As in `match`.
+        df: A streaming DataFrame of events.
+        checkpoint: The folder of Spark's checkpoint; the query goes on from there when it is started again.
+        matches: Where matches go.
+        timeouts: Where runs go that their window ended, of streams with `.timeouts()`.
+        forecasts: Where forecasts go, of streams with `.forecast`.
+        outcomes: Where it is told what became of the runs that were foretold.
+        dead_letters: Where events go that came too late, with the reason.
+        metrics: Where the numbers of each micro-batch go.
+        trigger: What `DataStreamWriter.trigger` takes: `{"availableNow": True}`.
+        name: The name of the streaming query.
+        idle_after: Lets time go on by the clock when no events have come for so long.
+        options: All that `match` takes: `disorder`, `lateness`, `too_late` and so on.
     """
     if dead_letters is not None:
         options.setdefault("too_late", "dead_letter")

@@ -11,6 +11,11 @@ def sql(text: str, *, spark: Any = None, **frames: Any) -> Any:
     With `spark` its tables and views are read, and the answer is a DataFrame. Without it tables are given by name, as
     pandas, polars or Arrow, and the answer is an Arrow table.
 
+    Args:
+        text: The statement.
+        spark: A Spark session whose tables and views are read.
+        frames: The tables by name, as pandas, polars or Arrow.
+
     >>> import pyarrow as pa
     >>> ticks = pa.table({"day": [1, 2, 3, 4], "price": [10, 8, 7, 9]})
     >>> query = '''
