@@ -40,7 +40,7 @@ FILE = re.compile(r"^<!-- file: (?P<name>[\w.-]+) -->\n```\w*\n(?P<text>.*?)^```
 
 
 def documents(root: Path) -> list[Path]:
-    return [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    return [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
 
 
 def examples(path: Path) -> Iterable[Example]:
