@@ -55,7 +55,7 @@ notebooks: $(STAMP)  ## run the notebooks and write their outputs anew
 	$(BIN)/python tests/notebook_files.py
 
 screenshots: $(STAMP)  ## make the pictures of the documents anew, docs/images; needs a Chromium
-	CEPHEID_SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/test_newcomer.py
+	CEPHEID_SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/explain/test_newcomer.py
 
 format: $(STAMP)  ## format the code and apply the safe fixes
 	$(BIN)/python -m ruff check --fix-only .

@@ -33,7 +33,8 @@ def executed(path: Path) -> Any:
             coalesce_streams=True,  # else how a kernel cuts what is printed would be seen
             resources={"metadata": {"path": folder}},
         )
-        client.execute(env={**os.environ, **_ENVIRONMENT})
+        mine = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+        client.execute(env={**mine, **_ENVIRONMENT})
     for cell in book.cells:
         cell.metadata.pop("execution", None)  # when it ran
     return book
