@@ -11,11 +11,11 @@ ARGS  ?=
 PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo docs test check bench soak kafka-test cluster-test format clean distclean FORCE
+.PHONY: help venv demo docs test check bench soak kafka-test cluster-test notebooks screenshots format clean distclean FORCE
 
 help:  ## list the targets
 	@echo "usage: make TARGET"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 	@echo 'variables: PYTHON=python3.12 (for .venv), JOBS=2 (test processes), ARGS="-k name" (for pytest)'
 
 venv: $(STAMP)  ## create .venv and install the package with its development tools
@@ -55,6 +55,12 @@ kafka-test: $(STAMP)  ## the tests with a real Kafka broker, from its Maven jars
 
 cluster-test: $(STAMP)  ## a job on a standalone Spark cluster here, from a packed environment; needs Java
 	$(BIN)/python -m pytest -m cluster tests/cluster $(ARGS)
+
+notebooks: $(STAMP)  ## run the notebooks and write their outputs anew
+	$(BIN)/python tests/notebook_files.py
+
+screenshots: $(STAMP)  ## make the pictures of the documents anew, docs/images; needs a Chromium
+	CEPHEID_SCREENSHOTS=docs/images $(BIN)/python -m pytest tests/explain/test_newcomer.py
 
 format: $(STAMP)  ## format the code and apply the safe fixes
 	$(BIN)/python -m ruff check --fix-only .

@@ -108,7 +108,10 @@ def _compile(query: str, compile: Callable[[str], object] = compile) -> str | No
     return None if got == wanted else f"wanted {wanted}, got {got}: {query}"
 
 
-# Commands.
+# Commands: with the tools of this Python, and with the package that the tests themselves have imported.
+
+TOOLS = Path(sys.executable).parent
+PACKAGE: Path | None = Path(cepheid.__file__).parent.parent  # None: what is installed with the tools
 
 
 def run_commands(example: Example) -> str | None:
@@ -130,7 +133,7 @@ def _run(part: str) -> str | None:
 
 def _output_of(command: str) -> str:
     plain = PLAIN.fullmatch(command)
-    return _in_this_process(plain[1]) if plain else _in_a_shell(command)
+    return _in_this_process(plain[1]) if plain and PACKAGE is not None else _in_a_shell(command)
 
 
 def _in_this_process(arguments: str) -> str:
@@ -140,17 +143,15 @@ def _in_this_process(arguments: str) -> str:
 
 
 def _in_a_shell(command: str) -> str:
-    """With the tools of this Python, and with the package that the tests themselves have imported."""
-    tools, package = Path(sys.executable).parent, Path(cepheid.__file__).parent.parent
     env = {
         **os.environ,
-        "PATH": f"{tools}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PYTHONPATH": str(package),
+        "PATH": f"{TOOLS}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYTHONPATH": str(PACKAGE or ""),
         "PYTHONUTF8": "1",
         "COLUMNS": "100",
         "NO_COLOR": "1",
     }
-    if shutil.which("cepheid", path=str(tools)) is None:  # run from the sources, nothing is installed
+    if shutil.which("cepheid", path=str(TOOLS)) is None:  # run from the sources, nothing is installed
         command = f'cepheid() {{ "{sys.executable}" -m cepheid "$@"; }}\n{command}'
     done = subprocess.run(
         command,

@@ -27,6 +27,8 @@ SHOWN = {
 }  # json, csv, py and yaml only as files that other examples use
 
 
+# Its examples leave pages that a browser looks at: tests/explain/test_newcomer.py runs them.
+RUN_ELSEWHERE = {"newcomer.md"}
 # Documents about an extra: without it they are only read.
 NEEDS = {"sigma.md": ("sigma.collection", "needs the extra sigma")}
 
@@ -35,7 +37,7 @@ def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix().removeprefix("docs/")
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=_name)
+@pytest.mark.parametrize("path", [d for d in DOCUMENTS if d.name not in RUN_ELSEWHERE], ids=_name)
 def test_examples(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All examples of a document, in one namespace and one folder of its own."""
     if path.name in NEEDS:

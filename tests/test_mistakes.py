@@ -1459,6 +1459,16 @@ query, line 1, column 24: `user`: of which event?
 """,
     ),
     Mistake(
+        "which_event",
+        "A as a -> B as b .partition_by(usr) .emit(user)",
+        """
+query, line 1, column 43: `user`: of which event?
+  1 | A as a -> B as b .partition_by(usr) .emit(user)
+    |                                           ^^^^
+  hint: write a.user; or did you mean `usr`?
+""",
+    ),
+    Mistake(
         "whole_event",
         "A as a -> B as b .emit(x: a + 1)",
         """
@@ -1537,6 +1547,26 @@ query, line 3, column 43: `Pay` has no field `ip`
   3 | stream S = Login as l -> Pay partition by ip
     |                                           ^^
   hint: its fields are time, type, user, amount
+""",
+    ),
+    Mistake(
+        "unknown_field",
+        EVENTS + "stream S = Login[user == bob] as l",
+        """
+query, line 3, column 26: `Login` has no field `bob`
+  3 | stream S = Login[user == bob] as l
+    |                          ^^^
+  hint: its fields are time, type, user, ip, tries; a text stands in quotes: "bob"
+""",
+    ),
+    Mistake(
+        "unknown_alias",
+        EVENTS + "stream S = Login as l -> Pay[user == Login.user] as p",
+        """
+query, line 3, column 38: `Login` is a type of event, not the name of a step
+  3 | stream S = Login as l -> Pay[user == Login.user] as p
+    |                                      ^^^^^^^^^^
+  hint: write l.user
 """,
     ),
     Mistake(

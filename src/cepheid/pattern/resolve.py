@@ -151,8 +151,14 @@ def _match_field(node: Field, names: set[str], keys: tuple[str, ...]) -> Expr:
         f"`{head}`: of which event?",
         code="which_event",
         place=node.place,
-        hint=f"write {min(names)}.{head}" if names else "name the steps: `A as a`, then a." + head,
+        hint=_which_event_hint(head, names, keys),
     )
+
+
+def _which_event_hint(name: str, names: set[str], keys: tuple[str, ...]) -> str:
+    hint = f"write {min(names)}.{name}" if names else f"name the steps: `A as a`, then a.{name}"
+    near = nearest(name, keys)  # a partition column, or a column of another operator
+    return f"{hint}; or {near}" if near else hint
 
 
 def _not_foretold(name: str, place: Place | None) -> PatternMistake:

@@ -122,9 +122,24 @@ def _which_event_hint(expr: Field, scope: Scope) -> str:
 def _bare_field(expr: Field, event: Type, scope: Scope) -> Type:
     """A path without an alias: its head is a field, or was meant to be a step's name."""
     known = dict(event.fields)
-    if len(expr.path) > 1 and expr.path[0] not in known and _meant_a_step(expr.path[0], event, scope):
-        raise _unknown_alias(expr.path[0], scope, expr.place, _nested_hint(expr, event))
+    if len(expr.path) > 1 and expr.path[0] not in known:
+        _refuse_type_for_a_name(expr, scope)
+        if _meant_a_step(expr.path[0], event, scope):
+            raise _unknown_alias(expr.path[0], scope, expr.place, _nested_hint(expr, event))
     return _inside(event, expr.path, expr, scope.event_name or "the event")
+
+
+def _refuse_type_for_a_name(expr: Field, scope: Scope) -> None:
+    """`Login.user` where the step is `Login as l`: its name was meant."""
+    named = sorted(name for name, alias in scope.aliases.items() if alias.event_name == expr.path[0])
+    if named:
+        fields = ".".join(map(name_text, expr.path[1:]))
+        raise PatternMistake(
+            f"`{expr.path[0]}` is a type of event, not the name of a step",
+            code="unknown_alias",
+            place=expr.place,
+            hint="write " + " or ".join(f"{name_text(name)}.{fields}" for name in named),
+        )
 
 
 def _meant_a_step(head: str, event: Type, scope: Scope) -> bool:
@@ -297,12 +312,23 @@ def _binary(expr: Binary, scope: Scope) -> Type:
         check_condition(expr.left, scope)
         check_condition(expr.right, scope)
         return BOOL
-    left, right = infer(expr.left, scope), infer(expr.right, scope)
     if expr.op in _RESULTS:
-        return _arithmetic(expr, left, right)
+        return _arithmetic(expr, infer(expr.left, scope), infer(expr.right, scope))
+    left, right = _compared(expr.left, scope), _compared(expr.right, scope)
     if not _comparable(left, right, ordered=expr.op not in ("==", "!=")):
         _clash(expr, expr.op, (expr.left, left), (expr.right, right))
     return BOOL
+
+
+def _compared(expr: Expr, scope: Scope) -> Type:
+    """One side of a comparison: a word that is no field may be a text without its quotes."""
+    try:
+        return infer(expr, scope)
+    except PatternMistake as mistake:
+        bare = isinstance(expr, Field) and expr.alias is None and len(expr.path) == 1
+        if bare and (mistake.hint or "").startswith("its fields are"):
+            mistake.hint = f'{mistake.hint}; a text stands in quotes: "{expr_text(expr)}"'
+        raise
 
 
 def _comparable(left: Type, right: Type, ordered: bool) -> bool:
