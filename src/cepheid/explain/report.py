@@ -6,12 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment
-
+from cepheid.explain.templates import template
 from cepheid.pattern.duration import duration, duration_text
 from cepheid.pattern.times import from_microseconds
 
@@ -89,7 +86,9 @@ def render_report(report: RunReport) -> str:
         }
         for s in report.streams
     ]
-    page: str = _template().render(report=report, streams=streams, totals=_totals(report), axis=_axis(span))
+    page: str = template("report.html.j2").render(
+        report=report, streams=streams, totals=_totals(report), axis=_axis(span)
+    )
     return page
 
 
@@ -100,13 +99,6 @@ def _totals(report: RunReport) -> list[tuple[str, str]]:
     shown += [(name, f"{v:,}" if isinstance(v, int) else v) for name, v in report.facts if v]
     shown += [("seconds", f"{report.elapsed:.2f}")]
     return [*shown, ("events a second", speed)] if report.timed else shown
-
-
-@cache
-def _template() -> Any:
-    text = resources.files("cepheid.explain").joinpath("report.html.j2").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(text)
 
 
 # --- matches over time --------------------------------------------------------------------------------------

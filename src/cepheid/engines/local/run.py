@@ -66,6 +66,7 @@ class Job:
         self.program: Program = with_models(program, options.models)
         self.session = Session(self.program, options.lateness, listener=listener)
         self.seen = FieldsSeen([s.plan for s in self.program], self.source.schema is not None)
+        self.lookers = [self.seen.look_at]  # are shown every event that the reference matcher is given
 
     @property
     def counters(self) -> Counters:
@@ -119,7 +120,8 @@ class Job:
         if self.options.lateness is None:
             batches, feed = _sorted(batches, self.options.batch_size), session.feed_sorted
         for batch in batches:
-            self.seen.look_at(batch)
+            for look_at in self.lookers:
+                look_at(batch)
             yield feed(batch)
         yield session.end(self.options.now)
 
