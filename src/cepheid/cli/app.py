@@ -11,9 +11,11 @@ from cepheid.cli.commands.forecast import forecast_report, forecast_train
 from cepheid.cli.commands.graph import graph_
 from cepheid.cli.commands.inquire import debug_, why_not_
 from cepheid.cli.commands.lsp import lsp
+from cepheid.cli.commands.report import report_
 from cepheid.cli.commands.rules import rules_
 from cepheid.cli.commands.run import run
 from cepheid.cli.commands.sql import sql_
+from cepheid.cli.commands.watch import watch_
 from cepheid.cli.group import Commands
 from cepheid.cli.sigma import sigma
 
@@ -24,6 +26,8 @@ COMMANDS = (
     explain,
     why_not_,
     debug_,
+    report_,
+    watch_,
     sql_,
     forecast_train,
     forecast_report,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 
 from cepheid.engines.local.run import Job
 from cepheid.engines.network import Network
@@ -34,7 +34,7 @@ class Observed:
         self.census = census_of(job.session.network, {s.name for s in job.choice.streams})
         job.lookers.append(self._look_at)
 
-    def _look_at(self, batch: list[Event]) -> None:
+    def _look_at(self, batch: Iterable[Event]) -> None:
         for event in batch:
             self.events.add(event.time)
             self.first = event.time if self.first is None else min(self.first, event.time)
