@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -151,6 +152,24 @@ def test_report(folder: Path) -> None:
     page = Path("sub/r.html").read_text()
     assert "<h2>Pair</h2>" in page
     assert "stream Big = Pair[v &gt; 6]" in page
+
+
+def test_report_as_a_command_of_its_own(folder: Path) -> None:
+    """The page that `run --report` writes, but for how long it took."""
+    assert cepheid("run", "q.cep", "events.jsonl", "--report", "r.html").exit_code == 0
+    result = cepheid("report", "q.cep", "events.jsonl", "--out", "sub/own.html")
+    assert result.exit_code == 0
+    assert result.stdout == ""
+    assert "wrote sub/own.html" in result.stderr
+    pages = [re.sub(r"<b>[\d.,]+</b><span>(seconds|events a second)", "", Path(p).read_text()) for p in PAGES]
+    assert pages[0] == pages[1]
+    assert "How far runs came" in pages[0]
+    titled = cepheid("report", "-e", "A as a -> B as b", "events.jsonl", "--title", "Mine", "--quiet")
+    assert titled.stderr == ""
+    assert "<h1>Mine</h1>" in Path("report.html").read_text()
+
+
+PAGES = ("r.html", "sub/own.html")
 
 
 # --- input --------------------------------------------------------------------------------------------------
@@ -463,6 +482,20 @@ def test_explain(folder: Path) -> None:
     assert "transitions" in result.stdout
     assert "stream" not in cepheid("explain", "q.cep", "--stream", "Pair").stdout
     assert cepheid("explain", "q.cep", "--mermaid").stdout.startswith("flowchart LR")
+
+
+def test_explain_with_a_rate_and_with_events(folder: Path) -> None:
+    """Ten events a second for ten seconds: a hundred starts, however many keys there are."""
+    shown = cepheid("explain", "q.cep", "--stream", "Pair", "--rate", "10", "--keys", "50").stdout
+    assert "at 10 events/s of 50 keys" in shown
+    assert "up to 100\n" in shown
+    sampled = cepheid("explain", "q.cep", "--stream", "Pair", "--events", "events.jsonl").stdout
+    assert "in the sample" in sampled
+    assert "the reference matcher: there are few events" in sampled
+    assert "in the sample" not in cepheid("explain", "q.cep", "--schema", "events.jsonl").stdout
+    wrong = cepheid("explain", "q.cep", "--keys", "50")
+    assert wrong.exit_code == 2
+    assert "--keys says over how many keys" in wrong.stderr
 
 
 def test_version_and_help(folder: Path) -> None:

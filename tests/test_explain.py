@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cepheid.engines.program import Program, compile
-from cepheid.explain import explain_text, mermaid, program_mermaid, program_text
+from cepheid.explain import explain_text, explanation_of, mermaid, program_mermaid
 from cepheid.pattern.builder import event
 from cepheid.plan.plan import Plan
 from cepheid.testing.scenarios import Scenario, load_scenarios
@@ -43,13 +43,18 @@ partition
 
 window
   5m from the first event of a match to its last
-  state: runs that began in the last 5m are kept, older ones are dropped
-  limit: 1,000,000 open runs a partition, then an error
 
 matching
   selection  stam (default): at an event that fits, one copy of the run takes it and one waits on
   emission   each (default): no closure, no choice
   skip       none (default): matches may overlap
+
+state
+  after  waits for  kept                          runs of a partition
+  l      t          for 5m after its first event  up to n
+  n: the events of a partition from a run's first event to the end of its wait
+  of each event of a run: all its fields
+  limit: 1,000,000 open runs a partition, then an error
 
 steps
   step  event     decided by the event alone  looks at other events
@@ -75,13 +80,18 @@ partition
 
 window
   none over the whole pattern
-  state: a run is kept until it completes or is stopped; no time bounds that
-  limit: 1,000,000 open runs all in all, then an error
 
 matching
   selection  stam (default): at an event that fits, one copy of the run takes it and one waits on
   emission   each (default): a match for each prefix of a closure
   skip       none (default): matches may overlap
+
+state
+  after  waits for  kept                              runs of a partition
+  s      s or b     until it completes or is stopped  n²: no end
+  n: the events of a partition from a run's first event to the end of its wait
+  of each event of a run: all its fields
+  limit: 1,000,000 open runs all in all, then an error
 
 steps
   step      event  decided by the event alone  looks at other events
@@ -120,13 +130,19 @@ partition
 
 window
   none over the whole pattern
-  state: each wait has its own bound; a run that waits longer is dropped
-  limit: 1,000,000 open runs a partition, then an error
 
 matching
   selection  stnm: a run takes the first event that fits; an event serves one match
   emission   each (default): no closure, no choice
   skip       past_last: after a match, none that starts before its last event has passed
+
+state
+  after  waits for  kept                         runs of a partition
+  o      s          for 2d after its last event  up to n
+  s      no Paid    for 1w after its last event  up to n
+  n: the events of a partition from a run's first event to the end of its wait
+  of each event of a run: all its fields
+  limit: 1,000,000 open runs a partition, then an error
 
 steps
   step  event  decided by the event alone  looks at other events
@@ -161,14 +177,22 @@ partition
 
 window
   1h from the first event of a match to its last
-  state: runs that began in the last 1h are kept, older ones are dropped
-  limit: 1,000,000 open runs all in all, then an error
 
 matching
   selection  stam (default): at an event that fits, one copy of the run takes it and one waits on
   emission   longest (implied by .increasing or .decreasing): \
 of the matches complete at one moment, only those no other contains
   skip       none (default): matches may overlap
+
+state
+  after     waits for  kept                          runs of a partition
+  o         Bell       for 1h after its first event  up to n
+  Bell      o          for 1h after its first event  up to n
+  o & Bell  Tick       for 1h after its first event  up to n²
+  Tick      Tick or c  for 1h after its first event  up to n³
+  n: the events of a partition from a run's first event to the end of its wait
+  of each event of a run: all its fields
+  limit: 1,000,000 open runs all in all, then an error
 
 steps
   step         event  decided by the event alone  looks at other events
@@ -197,6 +221,11 @@ warnings
     ("query", "warning"),
     [
         ("A as a -> B as b", "no window: every run waits on for ever"),
+        # The bound of a group begins with its first event: until then there is none.
+        (
+            "X as x -> (A as a -> B as b) within 3s -> C as c within 5s .partition_by(u)",
+            "no window: every run waits on for ever",
+        ),
         ("A as a -> B as b .stnm()", "no window: a run that never completes is kept for ever"),
         (
             "A as a -> all B as b",
@@ -209,6 +238,14 @@ warnings
         ),
         ("A as a -> (all any B as b -> C as c) .within(1h)", "every combination of b"),
         ("A as a -> B as b .within(1h)", "not partitioned"),
+        (
+            "A as a -> B as b -> C as c -> D as d .within(1h) .partition_by(u)",
+            "no condition ties the steps up to c together: n events give up to n³ runs",
+        ),
+        (
+            "A as a -> B as b within 2h -> C as c .within(1h) .partition_by(u)",
+            "the bound of 2h inside the pattern never counts: the whole pattern has 1h",
+        ),
     ],
 )
 def test_warns(query: str, warning: str) -> None:
@@ -226,6 +263,8 @@ def test_warns(query: str, warning: str) -> None:
         "A as a -> all B as b .stnm() .within(1h) .partition_by(u)",
         "A as a -> B{1,3} as b .subsets() .within(1h) .partition_by(u)",
         "A[v > 3] as a",
+        "A as a -> B as b -> C as c -> D[v > a.v] as d .within(1h) .partition_by(u)",
+        "A as a -> B as b -> C as c -> D as d .stnm() .within(1h) .partition_by(u)",
     ],
 )
 def test_has_nothing_to_warn_of(query: str) -> None:
@@ -253,7 +292,7 @@ stream Break = Failures as x -> Login[user == x.user] as l .within(5m)
 
 def test_a_program_says_who_feeds_whom() -> None:
     program = compile(PROGRAM)
-    text = program_text(_streams(program), {s.name: s.stream.pattern for s in program})
+    text = str(program.explain())
     assert "stream Failures, feeds Break\n============================\n\npattern\n" in text
     assert "stream Break, feeds on Failures\n" in text
 
@@ -305,7 +344,8 @@ def test_every_scenario_can_be_explained(scenario: Scenario) -> None:
             assert kind in text
             assert kind in diagram
         _check_mermaid(diagram)
-    assert all(f"stream {s.name}" in program_text(_streams(program)) for s in program)
+    whole = str(explanation_of(_streams(program)))
+    assert len(program.streams) == 1 or all(f"stream {s.name}" in whole for s in program)
     _check_mermaid(program_mermaid(_streams(program)))
 
 

@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from cepheid.engines.shown_table import ShownTable
 from cepheid.errors import CepheidError
-from cepheid.notebook.shown import ShownTable
 
 pytest.importorskip("IPython", reason="the cell magic needs IPython (pip install ipython)")
 

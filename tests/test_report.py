@@ -8,10 +8,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from cepheid.explain.report import Dot, RunReport, SampleMatch, StreamReport, render_report
+from cepheid.explain.census import Reached
+from cepheid.explain.charts import Line
+from cepheid.explain.report import Chart, Dot, RunReport, SampleMatch, StreamReport, render_report
 
 S = 1_000_000
-VOID = {"meta", "link", "br", "img", "line", "circle", "rect"}
+VOID = {"meta", "link", "br", "img", "line", "circle", "rect", "path"}
 
 
 class Page(HTMLParser):
@@ -104,6 +106,70 @@ def test_samples_show_each_event_as_a_dot() -> None:
     assert "<title>probe +0s Payment</title>" in page
 
 
+FUNNEL = [Reached("a", 40, (("expired", 25), ("killed", 5))), Reached("b", 10), Reached("match", 4)]
+
+
+def test_the_funnel() -> None:
+    page = report(stream(funnel=FUNNEL))
+    for step, starts, share in (("a", "40", "100%"), ("b", "10", "25%"), ("match", "4", "10%")):
+        assert f"<b>{step}</b>" in page
+        assert f"{starts} <small>{share}</small>" in page
+    assert "width:25.00%" in page
+    assert "25 expired, 5 killed" in page
+    assert "How far runs came" not in report(stream(funnel=[Reached("a", 0)]))
+
+
+def test_open_runs_over_time() -> None:
+    """Half of the span at 4 of 4, then a quarter of that: steps, not slopes, and on to the end."""
+    line = Line("a", [(0, 4), (1800 * S, 1)])
+    page = report(stream(open_runs=[line], open_now="open when the input ended: 1 after a"))
+    assert 'd="M0.00,0.00H50.00V75.00H100"' in page
+    assert "<b>a</b> at most 4" in page
+    assert "open when the input ended: 1 after a" in page
+    assert "<path" not in report(stream(open_runs=[Line("a", [(0, 0)])]))
+
+
+@pytest.mark.parametrize(
+    ("waits", "told"),
+    [
+        ([0, 0, 0], "half of them at once, 95 of 100 at once, all at once"),
+        # Of ten the fifth, the tenth (95 of 100 is nine and a half), the tenth.
+        (
+            [0, 0, 0, 0, S, S, S, S, S, 90 * S],
+            "half of them within 1s, 95 of 100 within 1m 30s, all within 1m 30s",
+        ),
+    ],
+)
+def test_how_long_until_a_match_is_certain(waits: list[int], told: str) -> None:
+    assert f"after its last event: {told}" in report(stream(waits=waits))
+
+
+def test_events_over_time_and_other_charts() -> None:
+    page = report(
+        stream(times=[]),
+        arrivals=[(0, 10), (3600 * S, 5)],
+        charts=[Chart("Throughput", [Line("events a second", [(0, 3.5)])], " /s"), Chart("None", [])],
+    )
+    assert page.count("<rect") == 2
+    assert "Events over time" in page
+    assert "<h3>Throughput</h3>" in page
+    assert "at most 3.5 /s" in page
+    assert "<h3>None</h3>" not in page
+
+
+def test_what_is_not_known_is_said() -> None:
+    assert "Not known of this run" not in report(stream())
+    page = report(stream(), unknown=["how many runs were open"])
+    assert "Not known of this run" in page
+    assert "how many runs were open" in page
+
+
+def test_sums_where_single_matches_are_not_known() -> None:
+    page = report(stream(times=[], counts=[(0, 7), (3600 * S, 1)], pattern=""))
+    assert "<title>7 from 1970-01-01 00:00:00</title>" in page
+    assert "<h3>Pattern</h3>" not in page
+
+
 def test_an_absence_shows_how_long_was_waited() -> None:
     page = report(stream(samples=[SampleMatch("p1", (Dot("p", 0),), end=120 * S)]))
     assert "certain after 2m" in page
@@ -137,14 +203,26 @@ def test_everything_is_escaped() -> None:
     evil = "<script>alert(1)</script>"
     sample = SampleMatch(evil, (Dot(evil, 0, evil),))
     page = report(
-        stream(name=evil, pattern=evil, columns=[evil], rows=[[evil]], samples=[sample], notes=[evil]),
+        stream(
+            name=evil,
+            pattern=evil,
+            columns=[evil],
+            rows=[[evil]],
+            samples=[sample],
+            notes=[evil],
+            funnel=[Reached(evil, 1, ((evil, 1),))],
+            open_runs=[Line(evil, [(0, 1)])],
+            open_now=evil,
+        ),
         stream(),
         title=evil,
         source=evil,
         warnings=[evil],
+        unknown=[evil],
+        charts=[Chart(evil, [Line(evil, [(0, 1)])], evil)],
     )
     assert "<script" not in page
-    assert page.count("&lt;script&gt;") >= 10
+    assert page.count("&lt;script&gt;") >= 20
 
 
 def test_a_run_that_found_nothing() -> None:

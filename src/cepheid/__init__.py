@@ -26,6 +26,8 @@ _HOMES = {
     "why_not": "cepheid.engines.why_not",
     "WhyNot": "cepheid.explain.why_not",
     "diagrams": "cepheid.engines.local.diagrams",
+    "plot": "cepheid.engines.plotting",
+    "Explanation": "cepheid.explain.explanation",
     "sql": "cepheid.engines.sql.entrance",
     "Results": "cepheid.engines.local.run",
     "CepheidWarning": "cepheid.errors",

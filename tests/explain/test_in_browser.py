@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from in_browser import NARROW, WIDE, contrast, watched
 
 from cepheid.engines.program import compile
 from cepheid.explain.debug_page import debug_page
@@ -22,25 +21,6 @@ EVENTS = (
     "A1@0{u: ann, v: 3} A2@1{u: bob, v: 3} B1@2{u: ann, v: 2} B2@3{u: ann, v: 9} "
     "X1@4{u: bob} C1@5{u: ann} Z1@6{u: ann} A3@7{u: bob, v: 1} Z2@60{u: ann}"
 )
-WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 400, "height": 800}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Playwright's own Chromium, or one that the machine has (CEPHEID_CHROMIUM, chromium, google-chrome)."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="needs playwright (pip install playwright)"
-    )
-    found = os.environ.get("CEPHEID_CHROMIUM") or next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
-    with playwright.sync_playwright() as started:
-        try:
-            opened = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        except playwright.Error as failure:
-            pytest.skip(f"no Chromium to be started here: {str(failure).splitlines()[0]}")
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -53,17 +33,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Any, file: Path) -> Iterator[Any]:
-    """The page, which must neither complain nor ask for anything from elsewhere."""
-    context = browser.new_context(viewport=WIDE, color_scheme="light")
-    opened = context.new_page()
-    problems: list[str] = []
-    opened.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else None)
-    opened.on("pageerror", lambda e: problems.append(str(e)))
-    opened.on("request", lambda r: None if r.url.startswith(("file:", "data:")) else problems.append(r.url))
-    opened.goto(file.as_uri())
-    yield opened
-    context.close()
-    assert problems == []
+    with watched(browser, file) as opened:
+        yield opened
 
 
 def step(page: Any) -> int:
@@ -152,15 +123,3 @@ def test_readable(browser: Any, file: Path, size: dict[str, int], scheme: str) -
     turned = page.evaluate("getComputedStyle(document.querySelector('section')).backgroundColor")
     assert turned != card
     context.close()
-
-
-def contrast(one: str, two: str) -> float:
-    """As the accessibility guidelines reckon it."""
-    light, dark = sorted((_luminance(one), _luminance(two)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def _luminance(color: str) -> float:
-    parts = [int(p) / 255 for p in color[color.index("(") + 1 : -1].split(",")[:3]]
-    r, g, b = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b

@@ -1,4 +1,4 @@
-"""The command line: `cepheid run`, `check`, `explain`, `demo`."""
+"""The command line."""
 
 from cepheid.cli.app import main
 

@@ -7,15 +7,12 @@ from typing import Any
 
 import click
 
+from cepheid.engines.explaining import explain
 from cepheid.engines.local.events import scan_schema
-from cepheid.engines.local.explaining import matcher_of_job, matcher_of_program
 from cepheid.engines.local.run import Job
 from cepheid.engines.options import make_options
 from cepheid.engines.program import PlannedStream, Program, compile
 from cepheid.explain.advice import warnings
-from cepheid.explain.mermaid import mermaid as plan_mermaid
-from cepheid.explain.mermaid import program_mermaid
-from cepheid.explain.plan_text import explain_text, program_text
 from cepheid.explain.words import Names
 from cepheid.pattern.types import Schema
 
@@ -31,33 +28,29 @@ def check_query(text: str, name: str, events: str | None, **columns: Any) -> Non
 
 
 def explain_query(
-    text: str, name: str, events: str | None, *, stream: str | None, mermaid: bool, **columns: Any
-) -> None:
-    program, _ = _compiled(text, name, events, columns)
-    streams_shown = list(program) if stream is None else [program[stream]]
-    if stream is not None:
-        planned = program[stream]
-        shown = plan_mermaid(planned.plan) if mermaid else explain_text(planned.plan, planned.stream.pattern)
-    else:
-        streams = [(s.name, s.plan, s.feeds_on) for s in program]
-        written = {s.name: s.stream.pattern for s in program}
-        shown = program_mermaid(streams) if mermaid else program_text(streams, written)
-    click.echo(shown.rstrip("\n"))
-    if not mermaid and (matcher := _matcher(text, name, events, program, streams_shown, columns)):
-        click.echo(f"\n{matcher}".rstrip("\n"))
-
-
-def _matcher(
     text: str,
     name: str,
     events: str | None,
-    program: Program,
-    streams: list[PlannedStream],
-    columns: dict[str, Any],
-) -> str:
-    if events is None:
-        return matcher_of_program(program, streams)
-    return matcher_of_job(Job(text, events, make_options(**columns), source_name=name), streams)
+    *,
+    stream: str | None,
+    mermaid: bool,
+    rate: float | None = None,
+    keys: int | None = None,
+    sampled: bool = True,
+    **columns: Any,
+) -> None:
+    options = make_options(**columns)
+    found = explain(
+        text,
+        events,
+        options,
+        stream=stream,
+        rate=rate,
+        keys=keys,
+        sampled=sampled and not mermaid,
+        source=name,
+    )
+    click.echo((found.mermaid() if mermaid else str(found)).rstrip("\n"))
 
 
 def _compiled(

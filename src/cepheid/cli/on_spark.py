@@ -37,7 +37,7 @@ _ONLY_STREAMING = {
     "end_type": "--end-type",
     "idle_after": "--idle-after",
 }
-_ONLY_BATCH = {"now": "--now", "report": "--report"}
+_ONLY_BATCH = {"now": "--now"}
 
 
 def run_on_spark(request: Request) -> None:
@@ -75,7 +75,8 @@ def _to_screen(job: BatchJob, request: Request) -> None:
         tally, elapsed = drive(job, streams, sink, None, notes, bar, unfinished, foretold)
     _count(job, request)
     if notes is not None and request.report:
-        notes.write(Path(request.report), f"{request.name} over {_source(request)}", tally, elapsed)
+        source = f"{request.name} over {_source(request)}"
+        notes.write(Path(request.report), source, tally, elapsed, request.title)
     _say(job, tally, elapsed, request)
 
 
@@ -160,6 +161,10 @@ def _refuse_contradictions(request: Request) -> None:
         _refuse(request, _ONLY_STREAMING, "{} is for --streaming: Spark sorts what is bounded as a whole.")
         return
     _refuse(request, _ONLY_BATCH, "{} is for bounded input, not for --streaming.")
+    if request.report is not None:
+        raise click.UsageError(
+            "--report is for bounded input. Of a stream, `cepheid report CHECKPOINT` makes a page at any time."
+        )
     if request.checkpoint is None:
         raise click.UsageError("--streaming needs --checkpoint DIR, where Spark keeps how far it has come.")
     if request.disorder is None:

@@ -63,6 +63,7 @@ class Request:
     trace: bool = False
     limit: int | None = None
     report: str | None = None
+    title: str = "What was found"  # of the report
     quiet: bool = False
     # With --engine spark.
     source_format: str | None = None
@@ -93,7 +94,8 @@ def run_request(request: Request) -> None:
         tally, elapsed = drive(job, streams, sink, dead, notes, bar_wanted(request), unfinished, foretold)
         stack.pop_all().close()  # files are complete before anything is said about them
     if notes is not None and request.report:
-        notes.write(Path(request.report), f"{request.name} over {request.events}", tally, elapsed)
+        source = f"{request.name} over {request.events}"
+        notes.write(Path(request.report), source, tally, elapsed, request.title)
     if not request.quiet:
         for line in summary(job, streams, tally, elapsed):
             click.echo(line, err=True)

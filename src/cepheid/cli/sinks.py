@@ -36,6 +36,18 @@ class Sink(Protocol):
     def finish(self) -> None: ...
 
 
+class NoSink:
+    """For `cepheid report`, which shows matches on its page alone."""
+
+    def take(self, stream: str, row: Row) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    finish = flush
+
+
 class TableSink:
     """The first rows of each stream, as tables."""
 
@@ -145,7 +157,9 @@ def open_sink(
     job: AnyJob, streams: list[str], format: str, out: str | None, limit: int | None
 ) -> Iterator[Sink]:
     """The sink of a format. csv and parquet of several streams are a file each, in a directory."""
-    if format == "table":
+    if format == "none":
+        yield NoSink()
+    elif format == "table":
         yield TableSink(job, streams, out, limit)
     elif format == "json":
         with opened(out) as file:

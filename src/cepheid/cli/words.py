@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from cepheid.engines.local.writers import cell_text
+from cepheid.explain.event_words import clock, moment_text
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
 
@@ -19,12 +20,7 @@ def moment(value: datetime | int) -> str:
     >>> moment(1_500_000)
     '1970-01-01 00:00:01.5'
     """
-    if isinstance(value, int):
-        try:
-            value = from_microseconds(value)
-        except OverflowError:
-            return f"{value}us"
-    return value.replace(tzinfo=None).isoformat(" ").rstrip("0" if value.microsecond else "")
+    return clock(value) if isinstance(value, int) else moment_text(value)
 
 
 def cell(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.local.events import Columns
 from cepheid.errors import PatternMistake, nearest
@@ -19,6 +19,9 @@ from cepheid.plan.planner import plan_pattern
 from cepheid.plan.trend_plan import with_key_columns
 from cepheid.plan.validate import output_types
 from cepheid.sql_lang.from_pattern import is_from_pattern, parse_from_pattern
+
+if TYPE_CHECKING:
+    from cepheid.explain.explanation import Explanation
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,32 @@ class Program:
             code="unknown_stream",
             hint=nearest(name, names) or "the streams are " + ", ".join(names),
         )
+
+    def explain(
+        self,
+        events: Any = None,
+        *,
+        stream: str | None = None,
+        rate: float | None = None,
+        keys: int | None = None,
+        **options: Any,
+    ) -> Explanation:
+        """How its streams are matched: plan, automaton, windows, what is kept and for how long, warnings.
+
+        `events` (anything `cepheid.match` takes) say where tests run and how much is open; `rate`, in events a second
+        over so many `keys`, how much can be.
+
+        >>> found = compile("A as a -> B as b within 1h partition by u").explain(rate=10, keys=100)
+        >>> [(bound.step, str(bound.growth), found["matches"].load.most(bound)) for bound in found["matches"].state]
+        [('a', 'n', 36000.0)]
+        """
+        from cepheid.engines.explaining import explain
+        from cepheid.engines.options import make_options
+
+        return explain(self, events, make_options(**options), stream=stream, rate=rate, keys=keys)
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
 
     @property
     def last(self) -> PlannedStream:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cepheid.explain.state_bounds import edge_bound, state_bounds
 from cepheid.explain.words import Names
+from cepheid.pattern.duration import duration_text
 from cepheid.pattern.expr import Expr, Opaque, walk
-from cepheid.pattern.model import Arrow, Emission, Loop, Selection
-from cepheid.plan.automaton import START
+from cepheid.pattern.model import Emission, Loop, Selection
 from cepheid.plan.linear_trends import linear_trends
 from cepheid.plan.plan import Plan
 
 _MANY = 10  # a closure that may take more than this many is worth a word
+_WIDE = 3  # free choices: two are what most patterns have
 
 
 def warnings(plan: Plan, names: Names) -> Iterator[str]:
@@ -19,6 +21,8 @@ def warnings(plan: Plan, names: Names) -> Iterator[str]:
     if not plan.key and len(plan.automaton.positions) + len(plan.guards) + len(plan.automaton.absences) > 1:
         yield "not partitioned: events of all users, devices, ... meet in one match; add .partition_by(...)"
     yield from _explosion(plan, names)
+    yield from _untied(plan, names)
+    yield from _idle_bounds(plan)
     yield from _opaque(plan, names)
 
 
@@ -26,8 +30,7 @@ def waits_for_ever(plan: Plan) -> bool:
     """Can a run wait for its next event without an end in time?"""
     if plan.pattern.within is not None:
         return False
-    waits = [e for e in plan.automaton.edges if e.source != START]
-    return any(e.gap is None and not e.inside and e.arrow is not Arrow.NEXT for e in waits)
+    return any(edge_bound(plan, edge) is None for edge in plan.automaton.edges)
 
 
 def _unbounded_state(plan: Plan, names: Names) -> Iterator[str]:
@@ -53,6 +56,33 @@ def _explosion(plan: Plan, names: Names) -> Iterator[str]:
                 f"every combination of {name}: n events give up to 2^n - 1 matches; "
                 f"bound it, as in {{1,5}}, shorten the window or use .longest()"
             )
+
+
+def _untied(plan: Plan, names: Names) -> Iterator[str]:
+    """Steps that nothing ties to each other but the partition: every choice of their events is a run."""
+    wide = [b for b in state_bounds(plan, names) if b.growth.degree >= _WIDE and not b.growth.exponential]
+    closures = any(spec.max != 1 for spec in plan.automaton.closures)  # these have a word of their own
+    if not wide or closures or any(position.beta for position in plan.automaton.positions):
+        return
+    bound = max(wide, key=lambda b: b.growth.degree)
+    yield (
+        f"no condition ties the steps up to {bound.step} together: n events give up to {bound.growth} runs; "
+        f"compare their fields, or use .stnm() if the first event that fits is enough"
+    )
+
+
+def _idle_bounds(plan: Plan) -> Iterator[str]:
+    """Bounds of steps that the window of the whole pattern makes useless."""
+    within = plan.pattern.within
+    if within is None:
+        return
+    bounds = [scope.bound for scope in plan.automaton.scopes]
+    bounds += [edge.gap for edge in plan.automaton.edges if edge.gap is not None]
+    for bound in dict.fromkeys(b for b in bounds if b >= within):
+        yield (
+            f"the bound of {duration_text(bound)} inside the pattern never counts: "
+            f"the whole pattern has {duration_text(within)}"
+        )
 
 
 def _opaque(plan: Plan, names: Names) -> Iterator[str]:

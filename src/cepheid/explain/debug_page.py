@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from functools import cache
-from importlib import resources
 from typing import Any
-
-from jinja2 import Environment
 
 from cepheid.explain.drawing import draw
 from cepheid.explain.event_words import clock, event_name, fields_text, key_text
 from cepheid.explain.happening_words import Words, ended, kind_of, mood_of
 from cepheid.explain.happenings import Advanced, Frame, Matched, Trace, TracedRun
+from cepheid.explain.templates import template
 from cepheid.explain.words import Names, shown_pattern
 from cepheid.pattern.event import Event
 from cepheid.pattern.text import column_name, pattern_text
@@ -22,7 +19,7 @@ from cepheid.plan.automaton import START
 
 def debug_page(trace: Trace, title: str, id_column: str = "id") -> str:
     """One self-contained page."""
-    page: str = _template().render(
+    page: str = template("debug.html.j2").render(
         title=title,
         pattern=pattern_text(shown_pattern(trace.plan.pattern)),
         stream=trace.plan.name,
@@ -30,12 +27,6 @@ def debug_page(trace: Trace, title: str, id_column: str = "id") -> str:
         data=_json(_data(trace, id_column)),
     )
     return page
-
-
-@cache
-def _template() -> Any:
-    text = resources.files("cepheid.explain").joinpath("debug.html.j2").read_text(encoding="utf-8")
-    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
 
 
 def _json(data: dict[str, Any]) -> str:

@@ -49,9 +49,13 @@ def clock(time: int) -> str:
     '1970-01-01 00:00:01.5'
     """
     try:
-        moment = from_microseconds(time)
+        return moment_text(from_microseconds(time))
     except OverflowError:
         return f"{time}us"
+
+
+def moment_text(moment: datetime) -> str:
+    """Without its zone (it is UTC), and without zeros behind the second."""
     return moment.replace(tzinfo=None).isoformat(" ").rstrip("0" if moment.microsecond else "")
 
 

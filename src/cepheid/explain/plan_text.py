@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
-from cepheid.explain.advice import waits_for_ever, warnings
+from cepheid.explain.advice import warnings
+from cepheid.explain.state_text import Load, Sample, state_lines
+from cepheid.explain.tables import Line, Row, aligned
+from cepheid.explain.test_places import TestsPlaced
 from cepheid.explain.trends_text import trends_lines
 from cepheid.explain.words import Names, shown, shown_pattern, test_text
 from cepheid.pattern.duration import duration_text
 from cepheid.pattern.expr import Binary, Expr, Field, conjuncts
 from cepheid.pattern.model import (
     Absence,
-    Arrow,
     Emission,
     Every,
     Forecast,
     Guard,
-    Limits,
     Pattern,
     Selection,
     SkipTo,
@@ -26,8 +27,6 @@ from cepheid.pattern.text import expr_text, guard_text, node_text, pattern_text
 from cepheid.plan.automaton import START, AbsenceSpec
 from cepheid.plan.plan import Plan
 
-Line = str  # without its indent
-Row = tuple[str, ...]
 _ALONE, _OTHERS = "decided by the event alone", "looks at other events"
 _MOST_TRANSITIONS = 60
 
@@ -54,7 +53,13 @@ _RESTARTS = {
 }
 
 
-def explain_text(plan: Plan, written: Pattern | None = None) -> str:
+def explain_text(
+    plan: Plan,
+    written: Pattern | None = None,
+    load: Load | None = None,
+    sample: Sample | None = None,
+    tests: TestsPlaced | None = None,
+) -> str:
     """The plan in sections. `written` is the pattern before the rewrites, if it is at hand."""
     names = Names(plan)
     sections: list[tuple[str, list[Line]]] = [
@@ -62,31 +67,19 @@ def explain_text(plan: Plan, written: Pattern | None = None) -> str:
         ("partition", _partition(plan, names)),
         ("window", _window(plan)),
         ("matching", _matching(plan, written)),
+        ("state", state_lines(plan, names, load, sample)),
         ("trends", trends_lines(plan)),
         ("steps", _steps(plan, names)),
         ("absences and guards", _refusals(plan, names)),
         ("conditions on the whole pattern", _conditions(names)),
         ("transitions", _transitions(names)),
+        ("where tests run", tests.lines() if tests is not None else []),
         ("warnings", [f"! {w}" for w in warnings(plan, names)]),
     ]
     texts = [
         "\n".join([title, *(f"  {line}".rstrip() for line in lines)]) for title, lines in sections if lines
     ]
     return "\n\n".join(texts) + "\n"
-
-
-def program_text(
-    streams: Sequence[tuple[str, Plan, Sequence[str]]], written: Mapping[str, Pattern] | None = None
-) -> str:
-    """Every stream of a program: (name, plan, the streams it feeds on), upstream first."""
-    parts = []
-    for name, plan, feeds_on in streams:
-        feeds = [other for other, _, sources in streams if name in sources]
-        head = f"stream {name}"
-        head += f", feeds on {', '.join(feeds_on)}" if feeds_on else ""
-        head += f", feeds {', '.join(feeds)}" if feeds else ""
-        parts.append(f"{head}\n{'=' * len(head)}\n\n{explain_text(plan, (written or {}).get(name))}")
-    return "\n\n".join(parts)
 
 
 # Sections.
@@ -113,7 +106,7 @@ def _partition(plan: Plan, names: Names) -> list[Line]:
     (key,) = plan.key
     return [
         f"by {keys}, inferred: these equalities tie every step",
-        *_table(list(_ties(plan, names, key)), 2),
+        *aligned(list(_ties(plan, names, key)), 2),
     ]
 
 
@@ -135,37 +128,10 @@ def _equalities(step: Step, name: str, key: Expr) -> Iterator[Row]:
 
 
 def _window(plan: Plan) -> list[Line]:
-    per = "a partition" if plan.key else "all in all"
     within = plan.pattern.within
-    if within is not None:
-        bound = duration_text(within)
-        lines = [f"{bound} from the first event of a match to its last"]
-        kept = f"runs that began in the last {bound} are kept, older ones are dropped"
-    else:
-        lines = ["none over the whole pattern"]
-        kept = _kept_without_window(plan)
-    if plan.pattern.every is not None:
-        kept = "at most one run a partition" + ("" if within is None else f", for {duration_text(within)}")
-    lines.append(f"state: {kept}")
-    lines.append(
-        f"limit: {plan.pattern.limits.max_runs:,} open runs {per}, then {_on_limit(plan.pattern.limits)}"
-    )
-    return lines
-
-
-def _kept_without_window(plan: Plan) -> str:
-    waits = [e for e in plan.automaton.edges if e.source != START]
-    if not waits and not plan.automaton.absences:
-        return "nothing, one event is a match"
-    if waits_for_ever(plan):
-        return "a run is kept until it completes or is stopped; no time bounds that"
-    if all(e.arrow is Arrow.NEXT for e in waits):
-        return "a run ends at the first event that does not fit"
-    return "each wait has its own bound; a run that waits longer is dropped"
-
-
-def _on_limit(limits: Limits) -> str:
-    return "an error" if limits.on_limit.value == "error" else "the oldest runs go"
+    if within is None:
+        return ["none over the whole pattern"]
+    return [f"{duration_text(within)} from the first event of a match to its last"]
 
 
 def _matching(plan: Plan, written: Pattern | None) -> list[Line]:
@@ -181,7 +147,7 @@ def _matching(plan: Plan, written: Pattern | None) -> list[Line]:
         rows.append(("timeouts", "a run that its window ends is reported"))
     if plan.forecast is not None:
         rows.append(("forecast", _forecast(plan.forecast)))
-    return _table(rows)
+    return aligned(rows)
 
 
 def _forecast(forecast: Forecast) -> str:
@@ -221,7 +187,7 @@ def _steps(plan: Plan, names: Names) -> list[Line]:
     for position, name in zip(plan.automaton.positions, names.positions, strict=True):
         how_many = " (list)" if position.repeated else ""
         rows.append((name + how_many, position.step.type, _tests(position.alpha), _tests(position.beta)))
-    return _table(rows)
+    return aligned(rows)
 
 
 def _refusals(plan: Plan, names: Names) -> list[Line]:
@@ -233,7 +199,7 @@ def _refusals(plan: Plan, names: Names) -> list[Line]:
     for guard in plan.guards:
         what = f"unless {guard_text(Guard(Step(guard.guard.step.type))).removeprefix('unless ')}"
         rows.append((what, _guarded(guard.guard), _tests(guard.alpha), _tests(guard.beta)))
-    return _table(rows) if len(rows) > 1 else []
+    return aligned(rows) if len(rows) > 1 else []
 
 
 def _places(plan: Plan, names: Names, spec: AbsenceSpec) -> Iterator[str]:
@@ -271,7 +237,7 @@ def _conditions(names: Names) -> list[Line]:
         for test in accept.tests:
             places.setdefault(test_text(test), []).append(f"when complete in {names.states[accept.state]}")
     rows = [(text, "tested: " + ", ".join(dict.fromkeys(found))) for text, found in places.items()]
-    return _table(rows)
+    return aligned(rows)
 
 
 def _transitions(names: Names) -> list[Line]:
@@ -284,7 +250,7 @@ def _transitions(names: Names) -> list[Line]:
         rows.append((f"{names.states[accept.state]} is complete", f"({notes})" if notes else ""))
     rows = list(dict.fromkeys(rows))
     more = len(rows) - _MOST_TRANSITIONS
-    return _table(rows[:_MOST_TRANSITIONS]) + ([f"... and {more} more"] if more > 0 else [])
+    return aligned(rows[:_MOST_TRANSITIONS]) + ([f"... and {more} more"] if more > 0 else [])
 
 
 def _awaited(names: Names, absences: tuple[int, ...]) -> Iterator[str]:
@@ -297,12 +263,3 @@ def _awaited(names: Names, absences: tuple[int, ...]) -> Iterator[str]:
 
 def _tests(tests: tuple[Expr, ...]) -> str:
     return " and ".join(expr_text(shown(t), 2 if len(tests) > 1 else 0) for t in tests) or "-"
-
-
-def _table(rows: Sequence[Row], indent: int = 0) -> list[Line]:
-    """Columns aligned, two spaces apart."""
-    if not rows:
-        return []
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [" " * indent + line for line in lines]

@@ -1,29 +1,23 @@
-"""A run as one HTML page: what was found, when, how a match looks. Plain data in: any engine can use it."""
+"""A run as one HTML page: what was found, how far runs came, how a match looks. Plain data in, from any engine."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cache
-from importlib import resources
+from math import ceil
 from typing import Any
 
-from jinja2 import Environment
+from cepheid.explain.census import Reached
+from cepheid.explain.charts import Line, Point, Span, axis, bars, lines, span_of
+from cepheid.explain.event_words import clock, moment_text
+from cepheid.explain.lengths import short_length
+from cepheid.explain.templates import template
+from cepheid.pattern.duration import duration
 
-from cepheid.pattern.duration import duration, duration_text
-from cepheid.pattern.times import from_microseconds
-
-BARS = 48
-_TICKS = 5  # at most so many and one more on an axis
-_STEPS = [
-    *(duration(f"{n}ms") for n in (1, 10, 100)),
-    *(duration(f"{n}s") for n in (1, 5, 10, 30, 60, 300, 600, 1800)),
-    *(duration(f"{n}h") for n in (1, 2, 3, 6, 12)),
-    *(duration(f"{n}d") for n in (1, 2, 7, 30, 90, 365)),
-]
 _MANY = 60  # dots in one sample
+_COLORS = 6
 
 
 @dataclass(frozen=True)
@@ -46,16 +40,34 @@ class SampleMatch:
 
 @dataclass(frozen=True)
 class StreamReport:
-    """What one stream found. `times`: when each match became certain, in microseconds."""
+    """What one stream found.
+
+    `times`: when each match became certain, in microseconds; where only sums are known, they are `counts`. `waits`: how
+    long after its last event that was. `funnel`: how many starts reached each step, the last is a match.
+    """
 
     name: str
     pattern: str
     count: int
     times: Sequence[int] = ()
+    counts: Sequence[Point] = ()
     columns: Sequence[str] = ()
     rows: Sequence[Sequence[Any]] = ()  # the first ones
     samples: Sequence[SampleMatch] = ()
     notes: Sequence[str] = ()  # pending, timeouts
+    waits: Sequence[int] = ()
+    funnel: Sequence[Reached] = ()
+    open_runs: Sequence[Line] = ()  # by step
+    open_now: str = ""  # what was open at the end
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over the time of the run."""
+
+    title: str
+    lines: Sequence[Line]
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,30 +79,36 @@ class RunReport:
     events: int
     elapsed: float
     source: str = ""
-    span: tuple[int, int] | None = None  # the time of the first and the last event
+    span: Span | None = None  # the time of the first and the last event
+    arrivals: Sequence[Point] = ()  # events over time
+    charts: Sequence[Chart] = ()
     facts: Sequence[tuple[str, int | str]] = ()
     warnings: Sequence[str] = ()
+    unknown: Sequence[str] = ()  # what this engine does not tell
     made: str = ""  # by what
-    timed: bool = (
-        True  # False: the seconds are mostly those of an engine's start, so no speed is made of them
-    )
+    timed: bool = True  # False: the seconds are mostly those of an engine's start: no speed is made of them
+    clock: bool = False  # the times are the clock's, not the events'
 
 
 def render_report(report: RunReport) -> str:
     """One self-contained page."""
-    span = report.span or _span(t for s in report.streams for t in s.times)
-    streams = [
-        {
-            "report": s,
-            "bars": _bars(s.times, span),
-            "samples": [_sample(m) for m in s.samples],
-            "rows": [[_cell(v) for v in row] for row in s.rows],
-            "numeric": [_numeric(s.rows, i) for i in range(len(s.columns))],
-        }
-        for s in report.streams
-    ]
-    page: str = _template().render(report=report, streams=streams, totals=_totals(report), axis=_axis(span))
+    span = report.span or span_of(_times(report))
+    page: str = template("report.html.j2").render(
+        report=report,
+        streams=[_stream(s, span) for s in report.streams],
+        totals=_totals(report),
+        arrivals=bars(report.arrivals, span),
+        charts=[(c.title, drawn) for c in report.charts if (drawn := lines(c.lines, span, c.unit))],
+        axis=axis(span),
+    )
     return page
+
+
+def _times(report: RunReport) -> list[int]:
+    times = [t for s in report.streams for t in s.times]
+    times += [t for s in report.streams for t, _ in s.counts]
+    times += [t for t, _ in report.arrivals]
+    return times + [t for c in report.charts for line in c.lines for t, _ in line.points]
 
 
 def _totals(report: RunReport) -> list[tuple[str, str]]:
@@ -102,65 +120,58 @@ def _totals(report: RunReport) -> list[tuple[str, str]]:
     return [*shown, ("events a second", speed)] if report.timed else shown
 
 
-@cache
-def _template() -> Any:
-    text = resources.files("cepheid.explain").joinpath("report.html.j2").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(text)
+def _stream(stream: StreamReport, span: Span | None) -> dict[str, Any]:
+    return {
+        "report": stream,
+        "bars": bars([*((t, 1) for t in stream.times), *stream.counts], span),
+        "open_runs": lines(stream.open_runs, span),
+        "funnel": _funnel(stream.funnel),
+        "waits": _waits(stream.waits),
+        "samples": [_sample(m) for m in stream.samples],
+        "rows": [[_cell(v) for v in row] for row in stream.rows],
+        "numeric": [_numeric(stream.rows, i) for i in range(len(stream.columns))],
+    }
 
 
-# --- matches over time --------------------------------------------------------------------------------------
+# --- how far runs came, and how long matches took ------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Bar:
-    x: float  # all in parts of 100
+class _Stage:
+    step: str
+    starts: str
     width: float
-    height: float
-    text: str
+    share: str
+    endings: str
 
 
-def _bars(times: Sequence[int], span: tuple[int, int] | None) -> list[_Bar]:
-    if span is None or not times:
+def _funnel(funnel: Sequence[Reached]) -> list[_Stage]:
+    most = max((stage.starts for stage in funnel), default=0)
+    if not most:
         return []
-    start, length = span[0], max(1, span[1] - span[0])
-    counts = [0] * BARS
-    for time in times:
-        counts[max(0, min(BARS - 1, (time - start) * BARS // length))] += 1
-    width, most = 100 / BARS, max(counts)
     return [
-        _Bar(i * width, width, 100 * n / most, f"{n} from {_moment(start + i * length // BARS)}")
-        for i, n in enumerate(counts)
-        if n
+        _Stage(
+            stage.step,
+            f"{stage.starts:,}",
+            100 * stage.starts / most,
+            f"{100 * stage.starts / most:.3g}%",
+            ", ".join(f"{n:,} {how}" for how, n in stage.endings),
+        )
+        for stage in funnel
     ]
 
 
-def _axis(span: tuple[int, int] | None) -> list[tuple[float, str]]:
-    """Round times along the span: where (in parts of 100), and what they are called."""
-    if span is None:
+def _waits(waits: Sequence[int]) -> list[tuple[str, str]]:
+    """How long after its last event a match was certain: the middle, most of them, the longest."""
+    if not waits:
         return []
-    start, length = span[0], max(1, span[1] - span[0])
-    step = next((s for s in _STEPS if length <= s * _TICKS), length)
-    first = -(-start // step) * step
-    return [(100 * (t - start) / length, _clock(t, step)) for t in range(first, span[1] + 1, step)]
+    ordered = sorted(waits)
+    picked = [("half of them", 0.5), ("95 of 100", 0.95), ("all", 1.0)]
+    return [(name, _certain(ordered[ceil(len(ordered) * part) - 1])) for name, part in picked]
 
 
-def _span(times: Iterable[int]) -> tuple[int, int] | None:
-    listed = list(times)
-    return (min(listed), max(listed)) if listed else None
-
-
-def _clock(time: int, step: int = 1) -> str:
-    """A time as exact as its step needs it."""
-    try:
-        moment = from_microseconds(time)
-    except OverflowError:
-        return f"{time}us"
-    if step >= duration("1d"):
-        return f"{moment:%d %b}"
-    if step >= duration("1m"):
-        return f"{moment:%H:%M}"
-    return f"{moment:%H:%M:%S}" if step >= duration("1s") else f"{moment:%H:%M:%S.%f}"[:-3]
+def _certain(wait: int) -> str:
+    return f"within {short_length(wait)}" if wait > 0 else "at once"
 
 
 # --- how a match looks --------------------------------------------------------------------------------------
@@ -192,50 +203,20 @@ def _sample(match: SampleMatch) -> _Sample:
     marks = [
         _Mark(
             100 * (d.time - start) / length,
-            aliases.index(d.alias) % 6,
-            f"{d.alias} +{_after(d.time - start)} {d.text}",
+            aliases.index(d.alias) % _COLORS,
+            f"{d.alias} +{short_length(d.time - start)} {d.text}",
         )
         for d in dots[:_MANY]
     ]
     last = dots[-1].time if dots else 0
     until = 100.0 if end > last else None
-    legend = [(i % 6, alias, _where(alias, dots, start)) for i, alias in enumerate(aliases)]
-    return _Sample(match.title, _moment(start), _after(end - start), marks, legend, until)
+    legend = [(i % _COLORS, alias, _where(alias, dots, start)) for i, alias in enumerate(aliases)]
+    return _Sample(match.title, clock(start), short_length(end - start), marks, legend, until)
 
 
 def _where(alias: str, dots: list[Dot], start: int) -> str:
     own = [d for d in dots if d.alias == alias]
-    return f"× {len(own)}" if len(own) > 1 else f"+{_after(own[0].time - start)}"
-
-
-def _after(microseconds: int) -> str:
-    """A length of time, short: two units at most.
-
-    >>> _after(3_725_000_000), _after(1_500_000)
-    ('1h 2m', '1.5s')
-    """
-    if microseconds < 60_000_000:
-        return (
-            f"{microseconds / 1e6:.3g}s"
-            if microseconds >= 1_000_000 or not microseconds
-            else duration_text(microseconds)
-        )
-    seconds = microseconds // 1_000_000
-    parts = [
-        (seconds // 86400, "d"),
-        (seconds // 3600 % 24, "h"),
-        (seconds // 60 % 60, "m"),
-        (seconds % 60, "s"),
-    ]
-    first = next(i for i, (n, _) in enumerate(parts) if n)
-    return " ".join(f"{n}{unit}" for n, unit in parts[first : first + 2] if n)
-
-
-def _moment(time: int) -> str:
-    try:
-        return _time_text(from_microseconds(time))
-    except OverflowError:
-        return f"{time}us"
+    return f"× {len(own)}" if len(own) > 1 else f"+{short_length(own[0].time - start)}"
 
 
 # --- cells --------------------------------------------------------------------------------------------------
@@ -247,18 +228,13 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return _time_text(value)
+        return moment_text(value)
     if isinstance(value, timedelta):
-        return ("-" if value < timedelta(0) else "") + _after(abs(duration(value)))
+        return ("-" if value < timedelta(0) else "") + short_length(abs(duration(value)))
     if isinstance(value, (dict, list)):
         text = json.dumps(value, ensure_ascii=False, default=_cell)
         return text if len(text) <= 300 else text[:299] + "…"
     return str(value)
-
-
-def _time_text(value: datetime) -> str:
-    text = f"{value:%Y-%m-%d %H:%M:%S.%f}"
-    return text.rstrip("0").rstrip(".")
 
 
 def _numeric(rows: Sequence[Sequence[Any]], column: int) -> bool:

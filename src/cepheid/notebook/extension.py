@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cepheid.engines.shown_table import ShownTable
 from cepheid.errors import CepheidError
 from cepheid.notebook.cell import run_cell
 from cepheid.notebook.options import read_options
-from cepheid.notebook.shown import ShownTable
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -74,7 +74,7 @@ from cepheid.pattern.model import (
     Stream,
 )
 from cepheid.pattern.resolve import resolve_pattern, resolve_stream
-from cepheid.pattern.text import pattern_text
+from cepheid.pattern.text import html_text, pattern_text
 from cepheid.pattern.trends import ROWS, read_trends
 
 Duration = str | timedelta
@@ -99,6 +99,9 @@ class Part:
 
     def __repr__(self) -> str:
         return f"<{pattern_text(self._draft)}>"
+
+    def _repr_html_(self) -> str:
+        return html_text(pattern_text(self._draft))
 
     # Arrows.
 

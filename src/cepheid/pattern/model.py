@@ -238,6 +238,11 @@ class Pattern:
 
         return pattern_text(self)
 
+    def _repr_html_(self) -> str:
+        from cepheid.pattern.text import html_text
+
+        return html_text(self)
+
 
 @dataclass(frozen=True)
 class Output:
@@ -288,6 +293,11 @@ class Stream:
         from cepheid.pattern.text import stream_text
 
         return stream_text(self)
+
+    def _repr_html_(self) -> str:
+        from cepheid.pattern.text import html_text
+
+        return html_text(self)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from dataclasses import dataclass
@@ -412,6 +413,11 @@ def _type(kind: Type) -> str:
     return f"[{_type(kind.item)}]" if kind.item is not None else kind.name
 
 
+def html_text(pattern: object) -> str:
+    """A pattern as notebooks show it: its text."""
+    return f'<pre class="cepheid-pattern">{html.escape(str(pattern))}</pre>'
+
+
 def program_text(program: Declarations, joint: str = " ") -> str:
     """A whole program; with a line break as `joint` every operator stands in a line of its own."""
     lines = [event_text(e) for e in program.events]
@@ -426,6 +432,7 @@ __all__ = [
     "name_text",
     "node_text",
     "pattern_text",
+    "html_text",
     "program_text",
     "stream_text",
 ]

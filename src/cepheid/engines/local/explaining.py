@@ -1,42 +1,80 @@
-"""Which matcher runs the streams of a program here, and why not the compiled one."""
+"""Which matcher runs the streams of a program here, why not the compiled one, and where each test runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+
+import pyarrow as pa
 
 from cepheid.engines.columnar.choice import FEW, FEW_TO_COMPILE, compiled
+from cepheid.engines.local.frames import arrow_type
 from cepheid.engines.local.run import Job
 from cepheid.engines.program import PlannedStream, Program
+from cepheid.errors import CepheidError
+from cepheid.explain.test_places import (
+    ARROW,
+    KERNEL,
+    PYTHON,
+    TestsPlaced,
+    placed,
+    tests_of_events,
+    tests_of_runs,
+)
+from cepheid.matching.compiled.arrow_terms import Fields, Stays
+from cepheid.matching.compiled.arrow_tests import condition
 from cepheid.matching.compiled.ready import is_ready
+from cepheid.pattern.expr import Expr
 from cepheid.pattern.types import Type, common, struct_of
 
+Columns = Mapping[str, pa.DataType]
 
-def matcher_of_job(job: Job, streams: Iterable[PlannedStream]) -> str:
+
+def tests_of_job(job: Job, planned: PlannedStream) -> TestsPlaced:
     """For the events at hand."""
     mine = {s.name for s in job.choice.streams}
-    reasons = {s.name: job.choice.why_not(s.name) for s in streams}
-    return _section([(name, None if name in mine else reason) for name, reason in reasons.items()])
+    if planned.name not in mine:
+        return _by_reference(job.choice.why_not(planned.name))
+    assert job.choice.scan is not None
+    return _by_kernel(planned, job.choice.scan.types)
 
 
-def matcher_of_program(program: Program, streams: Iterable[PlannedStream]) -> str:
-    """Without events: what can be said by the declarations. Nothing where they say too little."""
+def tests_of_program(program: Program, planned: PlannedStream) -> TestsPlaced | None:
+    """Without events: what can be said by the declarations. None where they say too little."""
     event = _declared(program)
     if event is None:
-        return ""
-    found = [(s.name, compiled(s, program, event)) for s in streams]
-    text = _section([(name, reason if isinstance(reason, str) else None) for name, reason in found])
+        return None
+    found = compiled(planned, program, event)
+    if isinstance(found, str):
+        return _by_reference(found)
     least = FEW if is_ready() else FEW_TO_COMPILE
-    return f"{text}  the compiled matcher is for files, lists and tables of {least:,} events and more\n"
+    note = f"the compiled matcher is for files, lists and tables of {least:,} events and more"
+    return _by_kernel(planned, {name: arrow_type(kind) for name, kind in event.fields}, note)
 
 
-def _section(reasons: list[tuple[str, str | None]]) -> str:
-    width = max(len(name) for name, _ in reasons)
-    lines = [
-        f"  {name.ljust(width)}  "
-        + ("the compiled matcher" if reason is None else f"the reference matcher: {reason}")
-        for name, reason in reasons
-    ]
-    return "\n".join(["matcher", *lines]) + "\n"
+def _by_reference(reason: str | None) -> TestsPlaced:
+    return TestsPlaced(f"the reference matcher: {reason}", (), (f"all tests: {PYTHON}",))
+
+
+def _by_kernel(planned: PlannedStream, columns: Columns, *notes: str) -> TestsPlaced:
+    plan = planned.plan
+    by_event = (
+        placed(step, test, ARROW if _arrow_takes(test, columns) else PYTHON)
+        for step, _, test in tests_of_events(plan)
+    )
+    by_run = (placed(step, test, KERNEL) for step, test in tests_of_runs(plan))
+    return TestsPlaced("the compiled matcher", (*by_event, *by_run), notes)
+
+
+def _arrow_takes(test: Expr, columns: Columns) -> bool:
+    """By the types of its columns: some values (a sum that overflows) may send it back to Python."""
+    none = {name: pa.array([], kind) for name, kind in columns.items()}
+    try:
+        condition(test, Fields(none, 0))
+    except Stays:
+        return False
+    except (CepheidError, pa.ArrowException):  # Python says what is wrong with it
+        return False
+    return True
 
 
 def _declared(program: Program) -> Type | None:

@@ -6,13 +6,14 @@ import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.columnar.choice import Choice
 from cepheid.engines.forecast_models import with_models
 from cepheid.engines.local.bad_rows import BadRow, BadRows
 from cepheid.engines.local.compiled import CompiledRun, FoundTable, choose_matcher, narrowed, noted
 from cepheid.engines.local.frames import build_frame, frame_of
+from cepheid.engines.local.match_list import MatchList
 from cepheid.engines.local.reading import Progress
 from cepheid.engines.local.sources import Source, open_source
 from cepheid.engines.options import Options
@@ -25,6 +26,9 @@ from cepheid.matching.lifecycle import Listener
 from cepheid.pattern.event import Event
 from cepheid.pattern.types import STRING, TIMESTAMP, Schema, Type
 from cepheid.time.lateness import Lateness
+
+if TYPE_CHECKING:
+    from cepheid.explain.plot import Plot
 
 
 class Results(dict[str, Any]):
@@ -44,6 +48,17 @@ class Results(dict[str, Any]):
         self.dead_letters: list[dict[str, Any]] = []
         self.bad_rows: list[BadRow] = []
         self.warnings: list[str] = []
+
+    def plot(self, kind: str = "timeline", **columns: Any) -> Plot:
+        """The matches of all streams: see `cepheid.plot`."""
+        from cepheid.engines.plotting import plot
+
+        return plot(dict(self), kind, **columns)
+
+    def _repr_html_(self) -> str:
+        from cepheid.engines.shown_table import results_html
+
+        return results_html(self)
 
 
 class Job:
@@ -71,6 +86,8 @@ class Job:
         self.program: Program = with_models(program, options.models)
         self.session = Session(self.program, options.lateness, listener=listener)
         self.seen = FieldsSeen([s.plan for s in self.program], self.source.schema is not None)
+        # These are shown every event that the reference matcher is given.
+        self.lookers: list[Callable[[list[Event]], None]] = [self.seen.look_at]
 
     @property
     def counters(self) -> Counters:
@@ -124,7 +141,8 @@ class Job:
         if self.options.lateness is None:
             batches, feed = _sorted(batches, self.options.batch_size), session.feed_sorted
         for batch in batches:
-            self.seen.look_at(batch)
+            for look_at in self.lookers:
+                look_at(batch)
             yield feed(batch)
         yield session.end(self.options.now)
 
@@ -170,7 +188,8 @@ def collect(job: Job) -> Results:
 def _frame(name: str, tables: dict[str, Any], rows: dict[tuple[str, str], list[Any]], job: Job) -> Any:
     if name in tables:
         return tables[name]
-    return build_frame(rows.get(("match", name), []), job.columns(name), job.source.kind)
+    frame = build_frame(rows.get(("match", name), []), job.columns(name), job.source.kind)
+    return MatchList(frame, name) if job.source.kind == "dicts" else frame
 
 
 def _refuse_others(choice: Choice, program: Program) -> None:

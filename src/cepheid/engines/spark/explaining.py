@@ -13,14 +13,13 @@ from cepheid.engines.spark.inputs import Input, plan_input
 from cepheid.engines.spark.prepare import Split, split
 from cepheid.engines.spark.stream import bucket_count
 from cepheid.engines.spark.units import Unit, narrowed, units_of
+from cepheid.explain.tables import Row, aligned
 from cepheid.explain.words import Names, test_text
 from cepheid.pattern.duration import duration_text
 from cepheid.pattern.expr import Expr
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-Row = tuple[str, ...]
 
 
 def explain_spark(query: object, df: DataFrame, *, stream: str | None = None, **options: Any) -> str:
@@ -121,7 +120,7 @@ def _joins(stream: PlannedStream) -> Iterator[str]:
         rows.append(("without", absence.node.step.type, f"on {_conditions(absence.beta)}"))
     for guard in stream.plan.guards:
         rows.append(("without", guard.guard.step.type, f"on {_conditions(guard.beta)}"))
-    yield from _aligned(rows, 2)
+    yield from aligned(rows, 2)
 
 
 def _tests(work: Split) -> list[str]:
@@ -129,12 +128,12 @@ def _tests(work: Split) -> list[str]:
     for test, left in zip(work.answered.tests, work.answered.left, strict=True):
         done = tuple(t for t in test.alpha if t not in left)
         rows.append((test.type, _conditions(done) or "its type alone"))
-    return _aligned(rows)
+    return aligned(rows)
 
 
 def _left(work: Split) -> list[str]:
     pairs = zip(work.answered.tests, work.answered.left, strict=True)
-    return _aligned([(test.type, _conditions(left)) for test, left in pairs if left])
+    return aligned([(test.type, _conditions(left)) for test, left in pairs if left])
 
 
 def _moved(work: Split, cascade: Cascade | None) -> list[str]:
@@ -152,7 +151,7 @@ def _moved(work: Split, cascade: Cascade | None) -> list[str]:
         rows.append(("by", work.unit.key_text() or "nothing: to one task"))
     if work.layout.has_now:
         rows.append(("beside", "the time of the last event: what waits for time waits until then"))
-    return _aligned(rows)
+    return aligned(rows)
 
 
 def _rows_moved(work: Split) -> str:
@@ -167,7 +166,7 @@ def _matcher(unit: Unit) -> list[str]:
     rows: list[Row] = []
     for stream in unit.program:
         rows += [(stream.name, name, text) for name, text in _across(stream)]
-    return _aligned(rows)
+    return aligned(rows)
 
 
 def _across(stream: PlannedStream) -> Iterator[tuple[str, str]]:
@@ -185,15 +184,6 @@ def _across(stream: PlannedStream) -> Iterator[tuple[str, str]]:
 
 def _conditions(tests: Sequence[Expr]) -> str:
     return " and ".join(test_text(test) for test in tests)
-
-
-def _aligned(rows: Sequence[Row], indent: int = 0) -> list[str]:
-    """Columns two spaces apart."""
-    if not rows:
-        return []
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in rows)
-    return [" " * indent + line.rstrip() for line in lines]
 
 
 __all__ = ["explain_spark"]

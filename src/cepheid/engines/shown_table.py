@@ -1,9 +1,9 @@
-"""What a cell shows: the first rows of its answer, as HTML and as text."""
+"""What a notebook shows of an answer: its first rows, as HTML and as text."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +54,18 @@ class ShownTable:
             "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)) for row in cells
         ]
         return "\n".join([*(line.rstrip() for line in lines), self.note])
+
+
+def results_html(results: Mapping[str, Any], limit: int = 20) -> str:
+    """A table for each stream. What Spark has not computed yet is not computed for it."""
+    parts = []
+    for name, frame in results.items():
+        parts.append(f"<p><b>{html.escape(name)}</b></p>")
+        if is_spark(frame):
+            parts.append(f"<p>a DataFrame of Spark: {html.escape(', '.join(frame.columns))}</p>")
+        elif (shown := ShownTable.of(frame, limit)) is not None:
+            parts.append(shown._repr_html_())
+    return "".join(parts)
 
 
 def _of_spark(answer: Any, limit: int) -> ShownTable:
