@@ -37,9 +37,11 @@ def ready_action(action: Action, rule: ReadyRule) -> Ready:
 
 
 def _values(exprs: Mapping[str, Expr]) -> Callable[[Any], dict[str, Any]]:
-    """Of values as they were matched."""
-    ready = [(name, value_of(expr)) for name, expr in exprs.items()]
-    return lambda things: {name: value(things) for name, value in ready}
+    """Of values as they were matched. Written out, as it is done for each firing."""
+    known = {f"value{n}": value_of(expr) for n, expr in enumerate(exprs.values())}
+    parts = [f"{name!r}: value{n}(things)" for n, name in enumerate(exprs)]
+    made: Callable[[Any], dict[str, Any]] = eval(f"lambda things: {{{', '.join(parts)}}}", known)
+    return made
 
 
 def _emit(stream: str, exprs: Mapping[str, Expr]) -> Ready:

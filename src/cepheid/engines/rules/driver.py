@@ -9,15 +9,14 @@ from typing import Any
 
 from cepheid.engines.network import MakeMatcher, Network, reference
 from cepheid.engines.program import Program
-from cepheid.engines.rules.dates import next_date, pass_date
 from cepheid.engines.rules.feeding import fed_to_patterns
 from cepheid.engines.rules.operations import EVENT, Operation
 from cepheid.engines.rules.told import Told, told_of
 from cepheid.matching.found import Findings
 from cepheid.pattern.event import Event
-from cepheid.pattern.rule_model import RuleSet
 from cepheid.pattern.times import from_microseconds
 from cepheid.rules.happenings import Happening
+from cepheid.rules.program import RuleProgram
 from cepheid.rules.session import RuleSession
 
 
@@ -48,14 +47,13 @@ class Driver:
 
     def __init__(
         self,
-        rules: RuleSet,
+        rules: RuleProgram,
         program: Program | None = None,
         *,
-        tick: int = 1_000_000,
         max_firings: int = 10_000,
         make: MakeMatcher = reference,
     ) -> None:
-        self.session = RuleSession(rules, tick=tick, max_firings=max_firings)
+        self.session = RuleSession(rules, max_firings=max_firings)
         self.network = None if program is None else Network(program, make)
         self.seen = 0  # events the patterns were given
         self.clock: int | None = None
@@ -105,14 +103,14 @@ class Driver:
             if until is not None and date >= until:
                 break
             self.clock = date
-            told += self._settle(pass_date(self.session, date))
+            told += self._settle(self.session.pass_dates(date + 1))
             told += self._after_patterns(self.network.on_events((), date + 1))
         return told
 
     def next_date(self) -> int | None:
         """When time has passed this, there is something to do without any operation."""
         matched = None if self.network is None else self.network.next_look()
-        return min((d for d in (next_date(self.session), matched) if d is not None), default=None)
+        return min((d for d in (self.session.next_date(), matched) if d is not None), default=None)
 
     # Rules and patterns, each with what the other made.
 
