@@ -101,7 +101,7 @@ def test_a_cascade_that_fails_in_its_last_step() -> None:
     rules = Rules(STEPS)
     rules.assert_fact("Keep", {"n": 0}, id="k", time=0)
     before = rules.snapshot()
-    with pytest.raises(EvaluationError, match="12 / "):
+    with pytest.raises(EvaluationError, match="12 / of"):
         rules.event("Start", {"of": "nobody"}, time=5)
     assert rules.snapshot() == before
     assert [(f.type, f.fields) for f in rules.facts()] == [("Keep", {"n": 0})]
@@ -223,3 +223,30 @@ def test_an_input_that_is_refused_is_none() -> None:
     with pytest.raises(InputMistake):
         rules.event("Alarm", {"grade": 1}, time=9)
     assert rules.snapshot() == before
+
+
+# --- patterns beside rules ----------------------------------------------------------------------------------------
+
+BURST = "stream Burst = Alarm as x -> Alarm[eqpt == x.eqpt] as y within 9s .emit(eqpt: y.eqpt, n: y.n)"
+WITH_PATTERNS = """
+rule Big { when { ?e: Equipment(); ?b: event Burst(eqpt == ?e) }
+           then { modify ?e { bursts = bursts + 1; } emit Share(n = 12 / ?b.n); } }
+rule Late { when { ?b: event Burst(); not event Answer(?this after[0,4] ?b) } then { emit Late(n = ?b.n); } }
+"""
+
+
+def test_rules_and_patterns_are_taken_back_together() -> None:
+    """The second alarm makes a match, and the match an action that fails: then the alarm was none for either."""
+    rules, other = (Rules(WITH_PATTERNS, patterns=BURST) for _ in range(2))
+    for one in (rules, other):
+        one.assert_fact("Equipment", {"bursts": 0}, id="p", time=0)
+        one.event("Alarm", {"eqpt": "p", "n": 1}, id=1, time=1)
+    before = rules.snapshot()
+    with pytest.raises(EvaluationError, match="12 / n"):
+        rules.event("Alarm", {"eqpt": "p", "n": "x"}, id=2, time=3)
+    assert rules.snapshot() == before
+    for time, n in ((2, 3), (4, 5), (30, 1)):
+        found = [list(one.event("Alarm", {"eqpt": "p", "n": n}, time=time)) for one in (rules, other)]
+        assert found[0] == found[1]
+        assert found[0]
+    assert rules.facts() == other.facts() != []

@@ -106,8 +106,7 @@ class RuleSession:
             try:
                 if time != clock:
                     if mark > SUM_AFTER:
-                        working.begin()
-                        mark = 0
+                        mark = working.begin()
                     if silent and clock is not None and time > clock and not working.dates:
                         self._set_clock(time)  # all that `_turn` has to do
                     else:
@@ -166,13 +165,27 @@ class RuleSession:
         """An input: if it fails, all is as it was before."""
         told: list[Happening] = []
         self._told = told
-        number = self.number
-        self.working.begin()
+        number, mark = self.number, self.working.begin()
         try:
             yield told
         except BaseException:
+            self._take_back(number, mark)
+            raise
+        self.working.tidy()
+
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """Inputs that come in it are one: if one fails, or something else, none of them has come."""
+        number = self.number
+        self.working.begin()
+        self.working.as_one = True
+        try:
+            yield
+        except BaseException:
             self._take_back(number, 0)
             raise
+        finally:
+            self.working.as_one = False
         self.working.tidy()
 
     def _take_back(self, number: int, mark: int) -> None:

@@ -32,6 +32,7 @@ class Working:
         self.clock: float = -INF
         self.made: list[Firing] = []  # by the operation at hand
         self.passed: list[Any] = []  # discriminations of the event at hand
+        self.as_one = False  # are the inputs that come one?
         self.journal: Journal = []  # what the input at hand has done, and maybe some before it
         self.memories: list[Memory | None] = [None] * len(net.memories)
         self.facts: list[FactMemory | None] = [None] * len(net.discriminations)
@@ -74,13 +75,16 @@ class Working:
 
     # An input as a whole.
 
-    def begin(self) -> None:
-        """Another input comes: what those before it have done cannot be taken back."""
+    def begin(self) -> int:
+        """Another input comes; to where it is taken back. Those before it are done, unless all of them are one."""
+        if self.as_one:
+            return len(self.journal)
         counts = self.counts
         for note in self.journal:
             if note.__class__ is int:
                 counts[note] += 1  # type: ignore[index]
         self.journal.clear()
+        return 0
 
     def take_back(self, mark: int) -> None:
         """The input at hand has failed: all is as it was when the journal was so long."""
@@ -138,7 +142,7 @@ class Working:
 
     def tidy(self) -> None:
         """An input has succeeded."""
-        if len(self.past_cells) > self.past_limit:
+        if not self.as_one and len(self.past_cells) > self.past_limit:
             self._forget()
 
     def _forget(self) -> None:
