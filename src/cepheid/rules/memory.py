@@ -201,7 +201,7 @@ def _no_key(objects: Any) -> Any:
 
 
 def _time_at(order: int) -> Callable[[Element], int]:
-    return lambda element: element.objects[order].time  # type: ignore[no-any-return]
+    return lambda element: element.objects[order].time
 
 
 class Memory:

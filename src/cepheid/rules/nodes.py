@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cepheid.rules.network import Network
     from cepheid.rules.working import Working
 
+Receive = Callable[["Working", Objects], None]
 Asked = tuple[tuple[int, float], ...]  # (place, how long after it): until the least of these dates
 
 
@@ -64,15 +65,16 @@ class Node:
         self.asked: set[Asked] = set()
         self.single: tuple[int, float] | None = None  # if nothing else is asked
         self.count = net.counter()  # of the tuples that came
+        self.receive: Receive = self._receive
 
     def settle(self) -> None:
         """The network is complete: a node that does one thing only needs not ask what else to do."""
         kept = self.storing()
         if kept is not None:
             assert self.memory is not None
-            self.receive = _storing(self.count, self.memory.number, *kept)  # type: ignore[method-assign]
+            self.receive = _storing(self.count, self.memory.number, *kept)
         elif not self.looks and self.memory is None and len(self.productions) == 1:
-            self.receive = _completing(self.count, self.productions[0])  # type: ignore[method-assign]
+            self.receive = _completing(self.count, self.productions[0])
 
     def storing(self) -> tuple[int, float] | None:
         """If tuples are only stored here: after which event, and for how long."""
@@ -80,7 +82,7 @@ class Node:
             return None
         return self.single
 
-    def receive(self, working: Working, objects: Objects) -> None:
+    def _receive(self, working: Working, objects: Objects) -> None:
         working.journal.append(self.count)
         for production in self.productions:
             production.complete(working, objects)
@@ -122,9 +124,6 @@ class Node:
         if not all(test(worlds) for involved, test in self.holds if involved & at):
             return False
         return not any(look.forbidden_now(working, worlds) for look in self.absent if look.involved & at)
-
-
-Receive = Callable[["Working", Objects], None]
 
 
 def _storing(count: int, number: int, at: int, most: float) -> Receive:

@@ -82,7 +82,7 @@ class Working:
         counts = self.counts
         for note in self.journal:
             if note.__class__ is int:
-                counts[note] += 1  # type: ignore[index]
+                counts[note] += 1
         self.journal.clear()
         return 0
 
