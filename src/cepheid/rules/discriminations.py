@@ -8,7 +8,8 @@ from typing import Any
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
 from cepheid.rules.chains import Discrimination, Keeping
 from cepheid.rules.closures import EXACT, INF, Test, test_of
-from cepheid.rules.memory import Cell, Key, MemoryPlan, Objects, key_of
+from cepheid.rules.keys import Key, key_of
+from cepheid.rules.memory import Cell, MemoryPlan, Objects
 from cepheid.rules.objects import Fact
 
 

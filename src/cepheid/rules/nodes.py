@@ -14,17 +14,8 @@ from cepheid.pattern.rule_model import TimeTest
 from cepheid.rules.chains import Keeping, Step, as_matched, moved, sides_of
 from cepheid.rules.closures import INF, NOW, Test, bounds, place, places, test_in_two_worlds, test_of
 from cepheid.rules.discriminations import EventNode, FactNode, FactTable
-from cepheid.rules.memory import (
-    Element,
-    Index,
-    Key,
-    MemoryPlan,
-    Objects,
-    as_before,
-    as_now,
-    key_in_two_worlds,
-    key_of,
-)
+from cepheid.rules.keys import Key, key_in_two_worlds, key_of
+from cepheid.rules.memory import Element, Index, MemoryPlan, Objects, as_before, as_now
 from cepheid.rules.objects import Fact
 
 if TYPE_CHECKING:

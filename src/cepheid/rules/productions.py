@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from cepheid.rules.chains import Absence, Chain
 from cepheid.rules.closures import INF, test_of
 from cepheid.rules.discriminations import EventNode
-from cepheid.rules.memory import Objects, Waiting, key_of
+from cepheid.rules.keys import key_of
+from cepheid.rules.memory import Objects, Waiting
 from cepheid.rules.nodes import Node, keys_of, span_of
 from cepheid.rules.resolve import FACT, ReadyRule
 from cepheid.rules.windows import latest_of
