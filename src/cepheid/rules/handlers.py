@@ -11,8 +11,9 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
-from cepheid.rules.closures import EXACT, INF, is_identity, lookup_key
+from cepheid.rules.closures import EXACT, INF, lookup_key, place
 from cepheid.rules.discriminations import EventNode
+from cepheid.rules.memory import Element, MemoryPlan
 from cepheid.rules.nodes import EventJoin, FactLook, Node
 from cepheid.rules.objects import Event
 from cepheid.rules.resolve import EVENT
@@ -53,7 +54,12 @@ def handler_of(net: Network, type: str, held: bool) -> Binding | None:
 class _Source:
     def __init__(self, type: str, held: bool) -> None:
         self.lines: list[str] = ["    event = None"]
-        self.known: dict[str, Any] = {"Event": Event, "lookup_key": lookup_key, "INF": INF}
+        self.known: dict[str, Any] = {
+            "Event": Event,
+            "Element": Element,
+            "lookup_key": lookup_key,
+            "INF": INF,
+        }
         # What a session has of its own: a name for it, and where it is found.
         self.bound: dict[str, Callable[[Working], Any]] = {
             "working": lambda working: working,
@@ -131,11 +137,9 @@ class _Source:
     def store(self, at: int, node: EventNode) -> None:
         if node.memory is None or node.keep < 0:
             return
-        until = f"time + {node.keep!r}" if node.keep < INF else "INF"
-        memory = node.memory.number
         self.line(f"if ok{at}:")
         self.made(2)
-        self.line(f"{self.own('memory', lambda w: w.memory(memory))}.add((event,), {until})", 2)
+        self._add(node.memory, ("event",), node.keep, 2)
 
     def join(self, at: int, join: EventJoin) -> None:
         self.line(f"if ok{at}:")
@@ -150,11 +154,49 @@ class _Source:
         self._key_found(key, table, 2)
         self.line(f"{self.name('join', join)}.on_found(working, {index}, found, k, event)", 4)
 
-    def _key_found(self, key: str, table: str, deep: int) -> None:
+    def _add(self, plan: MemoryPlan, objects: tuple[str, ...], keep: float, deep: int) -> None:
+        """As `Memory.add` does, if there is nothing special about it: no other code of rules is run as often."""
+        memory = self.own("memory", lambda w: w.memory(plan.number))
+        key = _key(plan.exprs[0], objects) if len(plan.exprs) == 1 else None
+        if key is None or plan.traced or keep == INF:
+            until = "INF" if keep == INF else f"time + {keep!r}"
+            self.line(f"{memory}.add(({', '.join(objects)},), {until})", deep)
+            return
+        index = self.own("index", lambda w: w.memory(plan.number).indexes[0])
+        table = self.own("table", lambda w: w.memory(plan.number).indexes[0].table)
+        due = self.own("due", lambda w: w.memory(plan.number).by_date)
+        ask = self.own("ask", lambda w: w.timers.ask)
+        self._look_up(key, deep)
+        self.line("element = Element()", deep)
+        self.line(f"element.objects = ({', '.join(objects)},)", deep)
+        self.line(f"element.until = until = time + {keep!r}", deep)
+        self.line(f"element.memory = {memory}", deep)
+        self.line("element.key = k", deep)
+        self.line("element.alive = True", deep)
+        self.line(f"{memory}.count += 1", deep)
+        self.line(f"if {memory}.count > {memory}.most: {memory}.rise()", deep)
+        self.line("if k is not None:", deep)
+        new = f"{index}.plain and k not in {table} and (k.__class__ is int or k.__class__ is str)"
+        self.line(f"if {new}: {table}[k] = [element]", deep + 1)
+        self.line(f"else: {index}.insert(element, k)", deep + 1)
+        for at in plan.fact_places:
+            self.line(f"{objects[at]}.cell.elements[element] = None", deep)
+        self.line("journal.append(element)", deep)
+        self.line(f"needed = {due}.get(until)", deep)
+        self.line("if needed is None:", deep)
+        self.line(f"{due}[until] = [element]", deep + 1)
+        self.line(f"{ask}(until, {memory})", deep + 1)
+        self.line("else: needed.append(element)", deep)
+
+    def _look_up(self, key: str, deep: int) -> None:
+        """The key of a value; None if it is null, or NaN."""
         self.line(f"k = {key}", deep)
-        self.line("if k is not None and k == k:", deep)
         plain = f"k.__class__ is str or (k.__class__ is int and {-EXACT} < k < {EXACT})"
-        self.line(f"if not ({plain}): k = lookup_key(k)", deep + 1)
+        self.line(f"if not ({plain}): k = None if k is None or k != k else lookup_key(k)", deep)
+
+    def _key_found(self, key: str, table: str, deep: int) -> None:
+        self._look_up(key, deep)
+        self.line("if k is not None:", deep)
         self.line(f"found = {table}.get(k)", deep + 1)
         self.line("if found is not None:", deep + 1)
         self.made(deep + 2)
@@ -162,11 +204,16 @@ class _Source:
     def enter(self, at: int, entry: Node) -> None:
         self.line(f"if ok{at}:")
         looks = [_key_of_event(look) for look in entry.looks]
-        if entry.productions or entry.memory is not None or None in looks:
+        kept = entry.storing()
+        if kept is not None and 0 <= kept[1] < INF:
+            assert entry.memory is not None
+            self.made(2)
+            self._add(entry.memory, ("event",), kept[1], 2)
+            return
+        if not entry.looks or entry.productions or entry.memory is not None or None in looks:
             self.made(2)
             self.line(f"{self.name('receive', entry.receive)}(working, (event,))", 2)
             return
-        self.line(f"journal.append({entry.count})", 2)
         for look, key in zip(entry.looks, looks, strict=True):
             assert isinstance(look, FactLook)
             assert key is not None
@@ -194,19 +241,17 @@ class _Source:
             self.line(f"{self.name('receive', child.receive)}(working, (event, fact))", 6)
             return
         assert child.memory is not None
-        number = child.memory.number
         self.line(f"journal.append({child.count})", 6)
-        memory = self.own("memory", lambda w: w.memory(number))
-        self.line(f"{memory}.add((event, fact), time + {kept[1]!r})", 6)
+        self._add(child.memory, ("event", "fact"), kept[1], 6)
 
 
-def _key(exprs: tuple[Expr, ...]) -> str | None:
-    """Of the event itself, if it is a plain one."""
-    if len(exprs) != 1 or not isinstance(exprs[0], Field):
+def _key(exprs: tuple[Expr, ...], objects: tuple[str, ...] = ("event",)) -> str | None:
+    """Of these objects, if it is one value of one of them. Of the event, which may not be there yet, it is at hand."""
+    if len(exprs) != 1 or not isinstance(exprs[0], Field) or len(exprs[0].path) > 1:
         return None
-    if is_identity(exprs[0]):
-        return "identity"
-    return f"fields.get({exprs[0].path[0]!r})" if len(exprs[0].path) == 1 else None
+    of = objects[place(str(exprs[0].alias))]
+    owner = "" if of == "event" else f"{of}."
+    return f"{owner}fields.get({exprs[0].path[0]!r})" if exprs[0].path else f"{owner}identity"
 
 
 def _key_of_event(look: Any) -> str | None:

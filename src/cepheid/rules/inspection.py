@@ -120,6 +120,7 @@ class _Drawing:
     def _node(self, node: Node) -> NodeView:
         id, type = _id(node), node.wants.wants.type
         assert node.parent is not None
+        assert node.count is not None
         parents = [_id(node.parent), f"d{node.wants.number}"]
         step, join = node.step, node.join
         labels, tick, working = (*node.labels, type), self.session.program.tick, self.session.working

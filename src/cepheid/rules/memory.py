@@ -130,6 +130,7 @@ class MemoryPlan:
         self.traced = traced  # may an event in it be retracted by a rule?
         self.fact_places: tuple[int, ...] = () if node is None else tuple(p for p, _ in node.facts)
         self.indexes: list[tuple[Key, int, Callable[[Element], int]]] = []
+        self.exprs: list[tuple[Expr, ...]] = []  # by which they are
         self._known: dict[Any, int] = {}
 
     def index(self, exprs: Sequence[Expr], order: int) -> int:
@@ -138,6 +139,7 @@ class MemoryPlan:
         if name not in self._known:
             self._known[name] = len(self.indexes)
             self.indexes.append((key_of(exprs) or _no_key, order, _time_at(order)))
+            self.exprs.append(tuple(exprs))
         return self._known[name]
 
 
@@ -208,7 +210,7 @@ class Memory:
         element.alive = True
         self.count += 1
         if self.count > self.most:
-            self._rise()
+            self.rise()
         if only is None:
             self._index(element)
         elif key is not None:
@@ -232,7 +234,7 @@ class Memory:
             self._watch(element)
         return element
 
-    def _rise(self) -> None:
+    def rise(self) -> None:
         self.journal.append((setattr, self, "most", self.most))
         self.most = self.count
 

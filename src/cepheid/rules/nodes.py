@@ -55,7 +55,8 @@ class Node:
         )
         self.asked: set[Asked] = set()
         self.single: tuple[int, float] | None = None  # if nothing else is asked
-        self.count = net.counter()  # of the tuples that came
+        # Of the tuples that came; at the beginning of a chain they are what its discrimination counts.
+        self.count = net.counter() if parent is not None else None
         self.receive: Receive = self._receive
 
     def settle(self) -> None:
@@ -74,7 +75,8 @@ class Node:
         return self.single
 
     def _receive(self, working: Working, objects: Objects) -> None:
-        working.journal.append(self.count)
+        if self.count is not None:
+            working.journal.append(self.count)
         for production in self.productions:
             production.complete(working, objects)
         for look in self.looks:
@@ -117,9 +119,10 @@ class Node:
         return not any(look.forbidden_now(working, worlds) for look in self.absent if look.involved & at)
 
 
-def _storing(count: int, number: int, at: int, most: float) -> Receive:
+def _storing(count: int | None, number: int, at: int, most: float) -> Receive:
     def receive(working: Working, objects: Objects) -> None:
-        working.journal.append(count)
+        if count is not None:
+            working.journal.append(count)
         until = objects[at].time + most
         if until >= working.clock:
             (working.memories[number] or working.memory(number)).add(objects, until)
@@ -127,11 +130,12 @@ def _storing(count: int, number: int, at: int, most: float) -> Receive:
     return receive
 
 
-def _completing(count: int, production: Any) -> Receive:
+def _completing(count: int | None, production: Any) -> Receive:
     complete = production.complete
 
     def receive(working: Working, objects: Objects) -> None:
-        working.journal.append(count)
+        if count is not None:
+            working.journal.append(count)
         complete(working, objects)
 
     return receive

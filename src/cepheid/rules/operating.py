@@ -36,7 +36,7 @@ class Operating:
         self.number = 0
         self.firings = 0
         self.skipped: Counter[tuple[str, str]] = Counter()
-        self._told: list[Happening] = []
+        self.told: list[Happening] = []  # by the input at hand
         self._queue: deque[Operation] = deque()
         self._budget = self.max_firings
         self._last: Event | None = None
@@ -191,7 +191,7 @@ class Operating:
     # Firings.
 
     def tell(self, happening: Happening) -> None:
-        self._told.append(happening)
+        self.told.append(happening)
 
     def _skip(self, action: str, reason: str, firing: int | None) -> None:
         self.working.journal.append((self._unskip, (action, reason)))
@@ -205,7 +205,7 @@ class Operating:
 
     def _carry_out(self) -> None:
         """All that one operation has made, in order; none is taken back by another."""
-        made, now, told, queue = self.working.made, self.now, self._told, self._queue
+        made, now, told, queue = self.working.made, self.now, self.told, self._queue
         firings = sorted(made, key=place_in_order) if len(made) > 1 else made[:]
         made.clear()
         self.working.journal.append((setattr, self, "firings", self.firings))
@@ -217,12 +217,12 @@ class Operating:
                 self._stop()
             told.append(Fired(rule.rule.name, now, rule.objects(things), number))
             for act in actions[rule.number]:
-                operation = act(self, things, number)
+                operation = act(self, things, number, now)
                 if operation is not None:
                     queue.append(operation)
 
     def _stop(self) -> None:
-        fired = [h.rule for h in self._told if isinstance(h, Fired)][-RECENT:]
+        fired = [h.rule for h in self.told if isinstance(h, Fired)][-RECENT:]
         names = ", ".join(f"`{name}`" for name in dict.fromkeys(fired))
         raise LimitReached(
             f"one operation made more than {self.max_firings} firings; the last were of {names}",

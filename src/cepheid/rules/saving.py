@@ -19,7 +19,7 @@ from cepheid.rules.resolve import FACT
 if TYPE_CHECKING:
     from cepheid.rules.session import RuleSession
 
-VERSION = 1
+VERSION = 2
 
 
 # --- writing ------------------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def _counts(session: RuleSession) -> list[list[int]]:
 def _counters(session: RuleSession) -> Iterator[list[int]]:
     network = session.program.network
     yield [d.count for d in network.discriminations.values()]
-    yield [node.count for node in network.nodes]
+    yield [node.count for node in network.nodes if node.count is not None]
     yield [p.count for node in network.nodes for p in node.productions]
     yield [join.count for node in network.nodes for join in node.joins]
 

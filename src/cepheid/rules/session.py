@@ -142,7 +142,7 @@ class RuleSession(Operating):
     def _whole(self) -> Iterator[list[Happening]]:
         """An input: if it fails, all is as it was before."""
         told: list[Happening] = []
-        self._told = told
+        self.told = told
         number, mark = self.number, self.working.begin()
         try:
             yield told
@@ -178,7 +178,7 @@ class RuleSession(Operating):
             if time is None:
                 time = 0 if self.clock is None else self.clock
             told += self._turn(time)
-            self._told = told
+            self.told = told
             self._set_budget()
             self._queue.append(operation)
             self._run()
@@ -186,7 +186,7 @@ class RuleSession(Operating):
 
     def _turn(self, time: int) -> list[Happening]:
         """Time moves on, or stays; what that leads to."""
-        self._told = []
+        self.told = []
         if self.clock is None or time > self.clock:
             if self.working.dates:
                 self._pass_dates(time)
@@ -197,7 +197,7 @@ class RuleSession(Operating):
                 code="time_goes_back",
                 hint="sort what comes by time",
             )
-        return self._told
+        return self.told
 
     def _set_clock(self, time: int) -> None:
         self.working.journal.append((self._set_clock_back, self.clock))
@@ -210,7 +210,7 @@ class RuleSession(Operating):
 
     def _follow(self, event: Event | None, told: list[Happening]) -> None:
         """What an event leads to; None: its way through the network is done."""
-        self._told = told
+        self.told = told
         self._set_budget()
         if event is not None:
             self._send(event)
