@@ -16,6 +16,7 @@ from cepheid.rules.discriminations import EventNode
 from cepheid.rules.memory import Element, MemoryPlan
 from cepheid.rules.nodes import EventJoin, FactLook, Node
 from cepheid.rules.objects import Event
+from cepheid.rules.productions import Production
 from cepheid.rules.resolve import EVENT
 
 if TYPE_CHECKING:
@@ -152,7 +153,31 @@ class _Source:
         index = self.own("index", lambda w: w.memory(memory).indexes[place])
         table = self.own("table", lambda w: w.memory(memory).indexes[place].table)
         self._key_found(key, table, 2)
-        self.line(f"{self.name('join', join)}.on_found(working, {index}, found, k, event)", 4)
+        run = f"{self.name('join', join)}.on_found(working, {index}, found, k, event)"
+        fires = join.child.firing()
+        if fires is None or not join.only_time:
+            self.line(run, 4)
+            return
+        self.line(f"if {index}.plain and (k.__class__ is str or k.__class__ is int):", 4)
+        self._fire(join, index, fires)
+        self.line(f"else: {run}", 4)
+
+    def _fire(self, join: EventJoin, index: str, fires: Production) -> None:
+        """Tuples of the same key: if their time is right, too, the rule fires. It is what `on_found` comes to."""
+        low, high = join.low, join.high
+        since = "-INF" if high == INF else f"time - {high!r}"
+        until = "INF" if low == -INF else f"time - {low!r}"
+        things = [f"objects[{p}]" if p in range(join.child.width - 1) else "event" for p in fires.places]
+        self.line(
+            f"for element in found if len(found) == 1 else {index}.narrowed(found, {since}, {until}):", 5
+        )
+        self.line("objects = element.objects", 6)
+        self.line(f"journal.append({join.count})", 6)
+        self.line(f"if {since} <= objects[{join.against}].time <= {until}:", 6)
+        self.line(f"journal.append({join.child.count})", 7)
+        self.line(f"journal.append({fires.count})", 7)
+        made = self.own("made", lambda w: w.made)
+        self.line(f"{made}.append(({self.name('rule', fires.rule)}, ({', '.join(things)},)))", 7)
 
     def _add(self, plan: MemoryPlan, objects: tuple[str, ...], keep: float, deep: int) -> None:
         """As `Memory.add` does, if there is nothing special about it: no other code of rules is run as often."""

@@ -20,6 +20,7 @@ from cepheid.rules.objects import Fact
 
 if TYPE_CHECKING:
     from cepheid.rules.network import Network
+    from cepheid.rules.productions import Production
     from cepheid.rules.working import Working
 
 Receive = Callable[["Working", Objects], None]
@@ -48,7 +49,7 @@ class Node:
         self.looks: list[FactLook | NoFactLook] = []
         self.joins: list[EventJoin] = []
         self.looking_back: list[EventJoin] = []  # joins with events that may be older than the tuple
-        self.productions: list[Any] = []
+        self.productions: list[Production] = []
         self.memory: MemoryPlan | None = None
         self.waits: MemoryPlan | None = (
             None  # tuples that are complete, but for an absence still to be judged
@@ -67,6 +68,13 @@ class Node:
             self.receive = _storing(self.count, self.memory.number, *kept)
         elif not self.looks and self.memory is None and len(self.productions) == 1:
             self.receive = _completing(self.count, self.productions[0])
+
+    def firing(self) -> Production | None:
+        """If tuples only fire one rule here, at once, and have an object for each of its lines."""
+        if self.looks or self.memory is not None or len(self.productions) != 1:
+            return None
+        (production,) = self.productions
+        return production if production.at_once and None not in production.places else None
 
     def storing(self) -> tuple[int, float] | None:
         """If tuples are only stored here: after which event, and for how long."""
@@ -130,7 +138,7 @@ def _storing(count: int | None, number: int, at: int, most: float) -> Receive:
     return receive
 
 
-def _completing(count: int | None, production: Any) -> Receive:
+def _completing(count: int | None, production: Production) -> Receive:
     complete = production.complete
 
     def receive(working: Working, objects: Objects) -> None:

@@ -82,7 +82,8 @@ class Production:
         self.things = _picker(self.places)
         # A rule of facts alone must not fire again when a fact that forbade it is gone again.
         self.once = not chain.rule.events and bool(chain.rule.absent(FACT))
-        self.complete = self._complete if looks or self.once else self._fire
+        self.at_once = not looks and not self.once
+        self.complete = self._fire if self.at_once else self._complete
 
     def _complete(self, working: Working, objects: Objects) -> None:
         if self.once and not self._first_time(working, objects):
