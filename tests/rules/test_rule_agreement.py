@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, currently_in_test_context, given, note, sett
 from hypothesis import strategies as st
 
 from cepheid.pattern.rule_model import RuleSet
-from cepheid.rules import memory, network
+from cepheid.rules import memory, working
 from cepheid.rules.happenings import Fired, Happening, Released
 from cepheid.rules.session import RuleSession
 
@@ -36,7 +36,7 @@ def tell(*what: Any) -> None:
 @pytest.fixture(autouse=True)
 def limits_of_a_small_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is done only with much to do is done at once: states forgotten, lists tidied, times searched for."""
-    monkeypatch.setattr(network, "FORGET_AFTER", 0)
+    monkeypatch.setattr(working, "FORGET_AFTER", 0)
     monkeypatch.setattr(memory, "TIDY", 2)
     monkeypatch.setattr(memory, "NARROW", 1)
 

@@ -13,12 +13,12 @@ from cepheid.rules.objects import Event, Thing
 from cepheid.rules.resolve import CHANGE, ReadyRule
 
 if TYPE_CHECKING:
-    from cepheid.rules.session import RuleSession
+    from cepheid.rules.operating import Operating
 
 Things = tuple[Any, ...]
 Operation = Callable[[], None]
-# What is matched and the firing's number: something for the queue, or it is done already.
-Ready = Callable[["RuleSession", Things, int], Operation | None]
+# What is matched, the firing's number and its time: something for the queue, or it is done already.
+Ready = Callable[["Operating", Things, int, int], Operation | None]
 
 
 def ready_action(action: Action, rule: ReadyRule) -> Ready:
@@ -37,16 +37,18 @@ def ready_action(action: Action, rule: ReadyRule) -> Ready:
 
 
 def _values(exprs: Mapping[str, Expr]) -> Callable[[Any], dict[str, Any]]:
-    """Of values as they were matched."""
-    ready = [(name, value_of(expr)) for name, expr in exprs.items()]
-    return lambda things: {name: value(things) for name, value in ready}
+    """Of values as they were matched. Written out, as it is done for each firing."""
+    known = {f"value{n}": value_of(expr) for n, expr in enumerate(exprs.values())}
+    parts = [f"{name!r}: value{n}(things)" for n, name in enumerate(exprs)]
+    made: Callable[[Any], dict[str, Any]] = eval(f"lambda things: {{{', '.join(parts)}}}", known)
+    return made
 
 
 def _emit(stream: str, exprs: Mapping[str, Expr]) -> Ready:
     values = _values(exprs)
 
-    def act(session: RuleSession, things: Things, firing: int) -> None:
-        session.tell(Emitted(stream, values(things), session.now, firing))
+    def act(session: Operating, things: Things, firing: int, now: int) -> None:
+        session.told.append(Emitted(stream, values(things), now, firing))
 
     return act
 
@@ -54,7 +56,7 @@ def _emit(stream: str, exprs: Mapping[str, Expr]) -> Ready:
 def _assert_fact(kind: str, exprs: Mapping[str, Expr]) -> Ready:
     values = _values(exprs)
 
-    def act(session: RuleSession, things: Things, firing: int) -> Operation:
+    def act(session: Operating, things: Things, firing: int, now: int) -> Operation:
         fields = values(things)
         return lambda: session.do_assert_fact(kind, fields, None, firing)
 
@@ -64,7 +66,7 @@ def _assert_fact(kind: str, exprs: Mapping[str, Expr]) -> Ready:
 def _assert_event(kind: str, exprs: Mapping[str, Expr]) -> Ready:
     values = _values(exprs)
 
-    def act(session: RuleSession, things: Things, firing: int) -> Operation:
+    def act(session: Operating, things: Things, firing: int, now: int) -> Operation:
         fields = values(things)
         return lambda: session.do_assert_event(kind, fields, None, firing)
 
@@ -77,7 +79,7 @@ def _modify(variable: str, rule: ReadyRule, exprs: Mapping[str, Expr]) -> Ready:
     at = rule.place_of(variable)
     of_changes = frozenset(line.number for line in rule.lines if line.kind == CHANGE)
 
-    def act(session: RuleSession, things: Things, firing: int) -> Operation:
+    def act(session: Operating, things: Things, firing: int, now: int) -> Operation:
         fact = things[at].fact if at in of_changes else things[at]
 
         def changes() -> dict[str, Any]:
@@ -93,7 +95,7 @@ def _retract(variable: str, rule: ReadyRule) -> Ready:
     at, is_fact = rule.place_of(variable), rule.is_fact(variable)
     name = f"retract ?{variable}"
 
-    def act(session: RuleSession, things: Things, firing: int) -> Operation:
+    def act(session: Operating, things: Things, firing: int, now: int) -> Operation:
         thing: Thing = things[at]
         if isinstance(thing, Event) and not is_fact:
             return lambda: session.do_retract_event(thing, name, firing)

@@ -7,7 +7,7 @@ same fact as it is now. An empty path is the identity. All else means what it me
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from cepheid.errors import PatternMistake
 from cepheid.matching.arithmetic import arithmetic, negative
@@ -29,11 +29,12 @@ from cepheid.pattern.expr import (
     Literal,
     Opaque,
     Unary,
+    rewrite,
     walk,
 )
 from cepheid.pattern.functions import check_literals, find_function
 from cepheid.pattern.rule_model import TimeTest
-from cepheid.pattern.text import expr_text
+from cepheid.pattern.text import Verbatim, expr_text
 from cepheid.pattern.values import Clash, equal
 
 Value = Callable[[Any], Any]  # of a tuple of objects, or of two: as matched, and as they are now
@@ -151,11 +152,11 @@ def _compile(expr: Expr, get: _Get) -> Value:
         case Unary(op="not", operand=operand):
             return negation(_condition(operand, get))
         case Unary(operand=operand):
-            return negative(expr, _compile(operand, get))
+            return negative(in_words(expr), _compile(operand, get))
         case Binary():
             return _binary(expr, get)
         case In(operand=operand, items=items):
-            return membership(expr, _compile(operand, get), [_compile(i, get) for i in items])
+            return membership(in_words(expr), _compile(operand, get), [_compile(i, get) for i in items])
         case IsNull(operand=operand):
             return is_null(expr, _compile(operand, get))
         case Case(branches=branches, default=default):
@@ -164,7 +165,7 @@ def _compile(expr: Expr, get: _Get) -> Value:
         case Call(args=args):
             function = find_function(expr)
             check_literals(expr)
-            return call(expr, function, [_compile(a, get) for a in args])
+            return call(in_words(expr), function, [_compile(a, get) for a in args])
         case Opaque():
             return _opaque(expr, get)
     raise PatternMistake(
@@ -177,7 +178,21 @@ def _compile(expr: Expr, get: _Get) -> Value:
 
 def _condition(expr: Expr, get: _Get) -> Value:
     compiled = _compile(expr, get)
-    return compiled if isinstance(expr, TimeTest) else condition(expr, compiled)
+    return compiled if isinstance(expr, TimeTest) else condition(in_words(expr), compiled)
+
+
+Words = TypeVar("Words", bound=Expr)
+
+
+def in_words(expr: Words) -> Words:
+    """For messages: the objects of a node have other names in each rule, so fields go without."""
+
+    def change(node: Expr) -> Expr | None:
+        if isinstance(node, Field):
+            return Verbatim(".".join(node.path) or "?", place=node.place)
+        return None
+
+    return rewrite(expr, change)  # type: ignore[return-value]
 
 
 def _binary(expr: Binary, get: _Get) -> Value:
@@ -187,7 +202,7 @@ def _binary(expr: Binary, get: _Get) -> Value:
     left, right = _compile(expr.left, get), _compile(expr.right, get)
     if expr.op in ("==", "!=") and (is_identity(expr.left) or is_identity(expr.right)):
         return _same_identity(left, right, expr.op == "==")
-    return (comparison if expr.op in TESTS else arithmetic)(expr, left, right)
+    return (comparison if expr.op in TESTS else arithmetic)(in_words(expr), left, right)
 
 
 def is_identity(expr: Expr) -> bool:

@@ -8,44 +8,57 @@ from typing import Any
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
 from cepheid.rules.chains import Discrimination, Keeping
 from cepheid.rules.closures import EXACT, INF, Test, test_of
-from cepheid.rules.memory import Cell, Key, Memory, Objects, key_of
+from cepheid.rules.keys import Key, key_of
+from cepheid.rules.memory import Cell, MemoryPlan, Objects
 from cepheid.rules.objects import Fact
 
 
 class DiscriminationNode:
     """Objects of one type that pass the same tests."""
 
-    def __init__(self, number: int, wants: Discrimination) -> None:
-        self.number, self.wants = number, wants
+    def __init__(self, number: int, wants: Discrimination, count: int) -> None:
+        self.number, self.wants, self.count = number, wants, count
         self.whole_test: Test | None = test_of(tuple(wants.tests))
         self.test = self.whole_test  # what is still to be asked after a value was looked up
-        self.passed = 0
         self.entries: list[Any] = []  # nodes of chains that begin here
 
 
 class FactNode(DiscriminationNode):
-    """Facts as they are now; all of them, and by the values that joins ask for."""
+    """Facts as they are now; a session has them all, and by the values that joins ask for."""
 
-    def __init__(self, number: int, wants: Discrimination) -> None:
-        super().__init__(number, wants)
-        self.members: dict[Cell, Fact] = {}
-        self.tables: list[FactTable] = []
-        self.named: dict[tuple[Expr, ...], FactTable] = {}
+    def __init__(self, number: int, wants: Discrimination, count: int) -> None:
+        super().__init__(number, wants, count)
+        self.tables: list[Key] = []
+        self.named: dict[tuple[Expr, ...], int] = {}
         self.undone: list[Any] = []  # nodes of chains that begin when a fact is gone
-        self.forbids: list[Any] = []  # (memory of tuples, absence): a new fact may end them
+        self.forbids: list[Any] = []  # (memory of tuples, absence, index): a new fact may end them
 
-    def table(self, exprs: tuple[Expr, ...]) -> FactTable | None:
+    def table(self, exprs: tuple[Expr, ...]) -> int | None:
+        """The place of the table by these values."""
         if not exprs:
             return None
         if exprs not in self.named:
-            self.named[exprs] = FactTable(key_of(exprs))
-            self.tables.append(self.named[exprs])
+            key = key_of(exprs)
+            assert key is not None
+            self.named[exprs] = len(self.tables)
+            self.tables.append(key)
         return self.named[exprs]
 
-    def add(self, cell: Cell) -> None:
-        self.members[cell] = cell.now
-        for table in self.tables:
-            table.add(cell)
+
+class FactMemory:
+    """The facts of one node in one session."""
+
+    __slots__ = ("members", "tables")
+
+    def __init__(self, node: FactNode) -> None:
+        self.members: dict[Cell, Fact] = {}
+        self.tables = [FactTable(key) for key in node.tables]
+
+    def add(self, cell: Cell, state: Fact) -> None:
+        keys = [table.key((state,)) for table in self.tables]  # first what may fail
+        self.members[cell] = state
+        for table, key in zip(self.tables, keys, strict=True):
+            table.add(cell, state, key)
 
     def remove(self, cell: Cell) -> None:
         state = self.members.pop(cell)
@@ -54,18 +67,18 @@ class FactNode(DiscriminationNode):
 
 
 class FactTable:
-    def __init__(self, key: Key | None) -> None:
-        assert key is not None
+    __slots__ = ("facts", "key", "plain")
+
+    def __init__(self, key: Key) -> None:
         self.key = key
         self.plain = True  # all keys are texts or whole numbers
         self.facts: dict[Any, dict[Cell, Fact]] = {}
 
-    def add(self, cell: Cell) -> None:
-        key = self.key((cell.now,))
+    def add(self, cell: Cell, state: Fact, key: Any) -> None:
         if key is not None:
             if key.__class__ is not str and key.__class__ is not int:
                 self.plain = False
-            self.facts.setdefault(key, {})[cell] = cell.now
+            self.facts.setdefault(key, {})[cell] = state
 
     def remove(self, cell: Cell, state: Fact) -> None:
         key = self.key((state,))
@@ -79,10 +92,10 @@ class FactTable:
 class EventNode(DiscriminationNode):
     """Events, of which only those are stored that a join may still ask for."""
 
-    def __init__(self, number: int, wants: Discrimination) -> None:
-        super().__init__(number, wants)
+    def __init__(self, number: int, wants: Discrimination, count: int) -> None:
+        super().__init__(number, wants, count)
         self.joins: list[Any] = []
-        self.memory: Memory | None = None
+        self.memory: MemoryPlan | None = None
         self.keep: float = -1  # how long, at most, anybody asks for
         self.asked: list[tuple[Any, float]] = []  # (who, for how long)
 
@@ -145,7 +158,7 @@ class ClassNode:
             self.constants[kind] = Constants(*kind)
         self.constants[kind].add(value, test, node)
 
-    def passed(self, thing: Any) -> list[Any]:
+    def passed(self, thing: Any, counted: Any) -> list[Any]:
         """The discriminations that an object passes."""
         objects: Objects = (thing,)
         result = [node for node in self.plain if node.test is None or node.test(objects)]
@@ -154,7 +167,7 @@ class ClassNode:
                 if node.test is None or node.test(objects):
                     result.append(node)
         for node in result:
-            node.passed += 1
+            counted.append(node.count)
         return result
 
 

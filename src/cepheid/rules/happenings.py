@@ -1,4 +1,7 @@
-"""What a session of rules tells: firings, and what their actions did."""
+"""What a session of rules tells: firings, and what their actions did.
+
+Nobody changes one. They are not frozen because frozen ones take three times as long to make, and many are made.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import Any
 from cepheid.rules.objects import Event, Fact, Thing
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Fired:
     """A rule fired. `objects`: what it matched, by variable; without one by the line, as `_2`."""
 
@@ -19,7 +22,7 @@ class Fired:
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Emitted:
     stream: str
     fields: Mapping[str, Any]
@@ -27,7 +30,7 @@ class Emitted:
     firing: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Asserted:
     """A fact or an event that was not there before."""
 
@@ -36,7 +39,7 @@ class Asserted:
     firing: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Modified:
     object: Fact
     before: Fact
@@ -44,14 +47,14 @@ class Modified:
     firing: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Retracted:
     object: Thing
     time: int
     firing: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Skipped:
     """An action, or an operation from outside (then there is no firing), that had nothing to work on."""
 
@@ -61,7 +64,7 @@ class Skipped:
     firing: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Released:
     """No rule can use this event any more: it is let go."""
 

@@ -11,9 +11,10 @@ from cepheid.pattern.rule_model import TimeTest
 from cepheid.pattern.text import Verbatim, expr_text
 from cepheid.rules.closures import INF, bounds, place
 from cepheid.rules.discriminations import FactNode
-from cepheid.rules.memory import Memory, Waiting
+from cepheid.rules.memory import Memory, MemoryPlan, Waiting
 from cepheid.rules.nodes import EventJoin, FactLook, Node
 from cepheid.rules.objects import Thing
+from cepheid.rules.working import Working
 
 if TYPE_CHECKING:
     from cepheid.rules.session import RuleSession
@@ -67,7 +68,7 @@ class _Drawing:
     users: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def views(self) -> list[NodeView]:
-        network = self.session._network
+        network = self.session.program.network
         for node in network.nodes:
             for production in node.productions:
                 self._use(node, production.rule.rule.name)
@@ -76,7 +77,7 @@ class _Drawing:
         found = [self._class(kind, type) for kind, type in network.classes]
         found += [self._discrimination(d) for d in network.discriminations.values()]
         found += [self._node(node) for node in network.nodes if node.step is not None]
-        return found + [self._rule(rule) for rule in self.session.rules]
+        return found + [self._rule(rule) for rule in self.session.program.rules]
 
     def _use_of(self, id: str, rule: str) -> None:
         self.users.setdefault(id, {})[rule] = None
@@ -97,29 +98,32 @@ class _Drawing:
 
     def _discrimination(self, found: Any) -> NodeView:
         id, wants = f"d{found.number}", found.wants
-        starts = [n for n in self.session._network.nodes if n.step is None and n.wants is found]
+        working, tick = self.session.working, self.session.program.tick
+        starts = [n for n in working.net.nodes if n.step is None and n.wants is found]
         asked = [Asks(_name(who), _finite(keep)) for who, keep in getattr(found, "asked", ())]
         asked += [Asks(_id(j.child), _shortest(j)) for n in starts for j in n.joins]
-        stored = [s for owner in (found, *starts) for s in (*_stored(owner), *_waiting(owner))]
+        owners = (found, *starts)
+        stored = [s for owner in owners for s in (*_stored(working, owner), *_waiting(working, owner))]
         return NodeView(
             id,
             "discrimination",
             wants.type,
-            tuple(sorted(test_text(t, ("",), self.session.tick) for t in wants.tests)),
+            tuple(sorted(test_text(t, ("",), tick) for t in wants.tests)),
             (f"{wants.kind} {wants.type}",),
             tuple(self.users.get(id, ())),
-            found.passed,
+            working.count_of(found.count),
             stored=_longest(stored),
-            most_stored=max(map(_most, (found, *starts))),
+            most_stored=max(_most(working, owner) for owner in owners),
             asked_by=tuple(dict.fromkeys(asked)),
         )
 
     def _node(self, node: Node) -> NodeView:
         id, type = _id(node), node.wants.wants.type
         assert node.parent is not None
+        assert node.count is not None
         parents = [_id(node.parent), f"d{node.wants.number}"]
         step, join = node.step, node.join
-        labels, tick = (*node.labels, type), self.session.tick
+        labels, tick, working = (*node.labels, type), self.session.program.tick, self.session.working
         tests = () if step is None else (*step.fact_tests, *step.event_tests)
         keys = () if step is None else tuple(test_text(known, labels, tick) for known, _ in step.keys)
         return NodeView(
@@ -129,16 +133,17 @@ class _Drawing:
             tuple(sorted(test_text(t, labels, tick) for t in tests)),
             tuple(parents),
             tuple(self.users.get(id, ())),
-            node.received,
-            join.tried if isinstance(join, EventJoin) else 0,
-            (*_stored(node), *_waiting(node)),
-            _most(node),
+            working.count_of(node.count),
+            working.count_of(join.count) if isinstance(join, EventJoin) else 0,
+            (*_stored(working, node), *_waiting(working, node)),
+            _most(working, node),
             tuple(Asks(_id(j.child), _shortest(j)) for j in node.joins),
             keys,
         )
 
     def _rule(self, rule: Any) -> NodeView:
-        ends = [(n, p) for n in self.session._network.nodes for p in n.productions if p.rule is rule]
+        working = self.session.working
+        ends = [(n, p) for n in working.net.nodes for p in n.productions if p.rule is rule]
         looks = [f"d{look.wants.number}" for _, p in ends for look in p.looks]
         return NodeView(
             f"rule {rule.rule.name}",
@@ -146,7 +151,7 @@ class _Drawing:
             rule.rule.name,
             parents=tuple(dict.fromkeys([*(_id(n) for n, _ in ends), *looks])),
             rules=(rule.rule.name,),
-            received=sum(p.fired for _, p in ends),
+            received=sum(working.count_of(p.count) for _, p in ends),
         )
 
 
@@ -156,12 +161,10 @@ def network_view(session: RuleSession) -> list[NodeView]:
 
 def waiting_view(session: RuleSession) -> list[WaitingView]:
     found = []
-    for memory in session._network.waits:
-        for element in memory.elements:
-            assert isinstance(element, Waiting)
-            firing = element.production.firing(element.objects)
-            dates = [date for date, _ in element.absences]
-            found.append(WaitingView(firing.rule.rule.name, firing.objects(), dates[0], dates[-1]))
+    for element in session.working.waiting():
+        rule, things = element.production.rule, element.production.things(element.objects)
+        dates = [date for date, _ in element.absences]
+        found.append(WaitingView(rule.rule.name, rule.objects(things), dates[0], dates[-1]))
     return sorted(found, key=lambda w: (w.fires_at, w.date))
 
 
@@ -190,29 +193,30 @@ def _kind(node: Node) -> str:
     return "facts" if isinstance(node.join, FactLook) else "join"
 
 
-def _stored(owner: Any) -> tuple[Stored, ...]:
+def _stored(working: Working, owner: Any) -> tuple[Stored, ...]:
     if isinstance(owner, FactNode):
-        return tuple(Stored((fact,), None) for fact in owner.members.values())
-    return _elements(owner.memory)
+        facts = sorted(working.facts_of(owner).members.values(), key=lambda fact: fact.number)
+        return tuple(Stored((fact,), None) for fact in facts)
+    memory = _memory(working, owner.memory)
+    return () if memory is None else tuple(Stored(e.objects, _finite(e.until)) for e in memory.in_order())
 
 
-def _waiting(node: Any) -> tuple[Stored, ...]:
+def _waiting(working: Working, node: Any) -> tuple[Stored, ...]:
     """They are stored until the last of their dates."""
-    waits = getattr(node, "waits", None)
-    found = () if waits is None else waits.elements
+    memory = _memory(working, getattr(node, "waits", None))
+    found = () if memory is None else memory.in_order()
     return tuple(Stored(e.objects, e.absences[-1][0]) for e in found if isinstance(e, Waiting))
 
 
-def _elements(memory: Memory | None) -> tuple[Stored, ...]:
-    if memory is None:
-        return ()
-    return tuple(Stored(e.objects, _finite(e.until)) for e in memory.elements)
+def _memory(working: Working, plan: MemoryPlan | None) -> Memory | None:
+    return None if plan is None else working.memories[plan.number]
 
 
-def _most(owner: Any) -> int:
+def _most(working: Working, owner: Any) -> int:
     if isinstance(owner, FactNode):
-        return len(owner.members)
-    return 0 if owner.memory is None else int(owner.memory.most)
+        return len(working.facts_of(owner).members)
+    memory = _memory(working, owner.memory)
+    return 0 if memory is None else memory.most
 
 
 def _finite(value: float) -> int | None:

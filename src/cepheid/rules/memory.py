@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from cepheid.pattern.expr import Expr, Field
-from cepheid.rules.closures import EXACT, INF, Value, lookup_key, place, value_in_two_worlds, value_of
+from cepheid.pattern.expr import Expr
+from cepheid.rules.closures import INF
+from cepheid.rules.keys import Key, key_of
 from cepheid.rules.objects import Event, Fact
 
 if TYPE_CHECKING:
+    from cepheid.rules.journal import Journal
     from cepheid.rules.nodes import Node
 
 Objects = tuple[Any, ...]
@@ -21,14 +23,12 @@ NARROW = 8  # a shorter list is looked through without searching for a time
 
 
 class Element:
-    __slots__ = ("alive", "keys", "memory", "objects", "until")
-    keys: list[Any]  # in the indexes of its memory
-
-    def __init__(self, objects: Objects, until: float, memory: Memory) -> None:
-        self.objects = objects
-        self.until = until  # the last date at which it is needed
-        self.memory = memory
-        self.alive = True
+    __slots__ = ("alive", "key", "memory", "objects", "until")
+    objects: Objects
+    until: float  # the last date at which it is needed
+    memory: Memory
+    key: Any  # in the index of its memory; if there are more, the keys in all of them
+    alive: bool
 
 
 class Waiting(Element):
@@ -39,74 +39,23 @@ class Waiting(Element):
     absences: list[tuple[int, Any]]  # what is judged when
 
 
-Key = Callable[[Any], Any]  # None: a null is in it, which equals nothing
-
-
-def key_of(exprs: Sequence[Expr]) -> Key | None:
-    """Of a tuple of objects."""
-    if len(exprs) == 1 and isinstance(exprs[0], Field) and len(exprs[0].path) < 2:
-        at = place(str(exprs[0].alias))
-        return _field_key(at, exprs[0].path[0]) if exprs[0].path else _identity_key(at)
-    return _key([value_of(e) for e in exprs])
-
-
-def key_in_two_worlds(exprs: Sequence[Expr]) -> Key | None:
-    return _key([value_in_two_worlds(e) for e in exprs])
-
-
-def _key(values: list[Value]) -> Key | None:
-    if not values:
-        return None
-    if len(values) == 1:
-        return _single_key(values[0])
-
-    def key(objects: Any) -> Any:
-        found = tuple(value(objects) for value in values)
-        return None if None in found else tuple(map(lookup_key, found))
-
-    return key
-
-
-def _field_key(at: int, name: str) -> Key:
-    def key(objects: Any) -> Any:
-        found = objects[at].fields.get(name)
-        kind = found.__class__
-        if kind is str or (kind is int and -EXACT < found < EXACT):
-            return found
-        return None if found is None or found != found else lookup_key(found)
-
-    return key
-
-
-def _identity_key(at: int) -> Key:
-    def key(objects: Any) -> Any:
-        found = objects[at].identity
-        kind = found.__class__
-        return found if kind is str or (kind is int and -EXACT < found < EXACT) else lookup_key(found)
-
-    return key
-
-
-def _single_key(value: Value) -> Key:
-    def key(objects: Any) -> Any:
-        found = value(objects)
-        return found if found is None or found.__class__ is str else lookup_key(found)
-
-    return key
-
-
 class Index:
     """Elements by a key (all of them, if there is none); those of one key in the order of an event's time."""
 
     __slots__ = ("key", "order", "plain", "table", "time")
 
-    def __init__(self, key: Key | None, order: int) -> None:
-        self.key, self.order = key, order
+    def __init__(self, key: Key, order: int, time: Callable[[Element], int]) -> None:
+        self.key, self.order, self.time = key, order, time
         self.plain = True  # all keys are texts or whole numbers: what is found is equal, no need to compare
         self.table: dict[Any, list[Element]] = {}
-        self.time = lambda element: element.objects[order].time
 
-    def insert(self, found: list[Element], element: Element) -> None:
+    def insert(self, element: Element, key: Any) -> None:
+        if self.plain and key.__class__ is not int and key.__class__ is not str:
+            self.plain = False
+        found = self.table.get(key)
+        if found is None:
+            self.table[key] = [element]
+            return
         time = element.objects[self.order].time
         if found[-1].objects[self.order].time <= time:
             found.append(element)
@@ -173,66 +122,105 @@ class Holders:
                     self.released(thing)
 
 
+class MemoryPlan:
+    """What a memory is for, the same in all sessions. `node`: whose tuples they are; of single events there is none."""
+
+    def __init__(self, number: int, node: Node | None, kind: type[Element], traced: bool) -> None:
+        self.number, self.node, self.kind = number, node, kind
+        self.traced = traced  # may an event in it be retracted by a rule?
+        self.fact_places: tuple[int, ...] = () if node is None else tuple(p for p, _ in node.facts)
+        self.indexes: list[tuple[Key, int, Callable[[Element], int]]] = []
+        self.exprs: list[tuple[Expr, ...]] = []  # by which they are
+        self._known: dict[Any, int] = {}
+
+    def index(self, exprs: Sequence[Expr], order: int) -> int:
+        """The place of the index by these values; joins that look things up in the same way share one."""
+        name = (tuple(exprs), order)
+        if name not in self._known:
+            self._known[name] = len(self.indexes)
+            self.indexes.append((key_of(exprs) or _no_key, order, _time_at(order)))
+            self.exprs.append(tuple(exprs))
+        return self._known[name]
+
+
+def _no_key(objects: Any) -> Any:
+    return ()
+
+
+def _time_at(order: int) -> Callable[[Element], int]:
+    return lambda element: element.objects[order].time
+
+
 class Memory:
-    """`node`: whose tuples they are; of single events there is none."""
+    """The elements of one plan in one session. What is done to it is noted in the session's journal."""
 
     __slots__ = (
         "by_date",
-        "elements",
+        "count",
         "fact_places",
+        "forever",
         "holders",
         "indexes",
+        "journal",
         "kind",
         "most",
         "node",
+        "only",
         "timers",
         "traced",
+        "watched",
     )
 
-    def __init__(
-        self,
-        timers: Timers,
-        node: Node | None,
-        holders: Holders | None,
-        *,
-        kind: type[Element] = Element,
-        traced: bool = True,
-    ) -> None:
-        self.timers, self.node, self.holders, self.kind = timers, node, holders, kind
-        self.traced = traced  # may an event in it be retracted by a rule?
-        self.fact_places: tuple[int, ...] = () if node is None else tuple(p for p, _ in node.facts)
-        self.elements: dict[Element, None] = {}
-        self.indexes: list[Index] = []
-        self.by_date: dict[float, list[Element]] = {}
+    def __init__(self, plan: MemoryPlan, timers: Timers, holders: Holders | None, journal: Journal) -> None:
+        self.node, self.kind, self.traced, self.fact_places = (
+            plan.node,
+            plan.kind,
+            plan.traced,
+            plan.fact_places,
+        )
+        self.timers, self.holders, self.journal = timers, holders, journal
+        self.watched = plan.traced or holders is not None
+        self.count = 0
+        self.indexes = [Index(*index) for index in plan.indexes]
+        self.only = self.indexes[0] if len(self.indexes) == 1 else None
+        self.by_date: dict[float, list[Element]] = {}  # and what was taken out since
+        self.forever: dict[Element, None] = {}  # what has no date
         self.most = 0  # elements at one time
 
-    def index(self, exprs: Sequence[Expr], order: int, known: dict[Any, Index]) -> Index:
-        """The index by these values; joins that look things up in the same way share one."""
-        name = (id(self), tuple(exprs), order)
-        if name not in known:
-            known[name] = Index(key_of(exprs), order)
-            self.indexes.append(known[name])
-        return known[name]
+    def elements(self) -> Iterator[Element]:
+        for due in self.by_date.values():
+            for element in due:
+                if element.alive:
+                    yield element
+        yield from self.forever
+
+    def in_order(self) -> list[Element]:
+        """Of their objects, whatever came in between."""
+        return sorted(self.elements(), key=_numbers)
 
     def add(self, objects: Objects, until: float) -> Element:
-        element = self.kind(objects, until, self)
-        elements = self.elements
-        elements[element] = None
-        if len(elements) > self.most:
-            self.most = len(elements)
-        keys = element.keys = []
-        for index in self.indexes:
-            key = () if index.key is None else index.key(objects)
-            keys.append(key)
-            if key is None:
-                continue
-            if key.__class__ is not int and key.__class__ is not str:
-                index.plain = False
-            found = index.table.get(key)
-            if found is None:
-                index.table[key] = [element]
+        only = self.only
+        # First what may fail: keys are computed from values.
+        key = only.key(objects) if only is not None else [index.key(objects) for index in self.indexes]
+        element = self.kind()
+        element.objects = objects
+        element.until = until
+        element.memory = self
+        element.key = key
+        element.alive = True
+        self.count += 1
+        if self.count > self.most:
+            self.rise()
+        if only is None:
+            self._index(element)
+        elif key is not None:
+            if only.plain and key not in only.table and (key.__class__ is int or key.__class__ is str):
+                only.table[key] = [element]  # as `insert` does
             else:
-                index.insert(found, element)
+                only.insert(element, key)
+        for at in self.fact_places:
+            objects[at].cell.elements[element] = None
+        self.journal.append(element)
         if until < INF:
             due = self.by_date.get(until)
             if due is None:
@@ -240,55 +228,115 @@ class Memory:
                 self.timers.ask(until, self)
             else:
                 due.append(element)
-        for at in self.fact_places:
-            objects[at].cell.elements[element] = None
-        if self.traced:
-            for thing in objects:
-                if thing.__class__ is Event and thing.held is not None:
-                    thing.held.append(element)
-                    if len(thing.held) % TIDY == 0:
-                        thing.held = [e for e in thing.held if e.alive]
-        if self.holders is not None:
-            self.holders.hold(element)
+        else:
+            self.forever[element] = None
+        if self.watched:
+            self._watch(element)
         return element
 
-    def remove(self, element: Element) -> None:
-        if not element.alive:
+    def rise(self) -> None:
+        self.journal.append((setattr, self, "most", self.most))
+        self.most = self.count
+
+    def _index(self, element: Element) -> None:
+        if self.only is not None:
+            if element.key is not None:
+                self.only.insert(element, element.key)
             return
-        element.alive = False
-        del self.elements[element]
-        for index, key in zip(self.indexes, element.keys, strict=True):
+        for index, key in zip(self.indexes, element.key, strict=True):
             if key is not None:
-                index.remove(element, key)
+                index.insert(element, key)
+
+    def _watch(self, element: Element) -> None:
+        if self.holders is not None:
+            self.holders.hold(element)
+        if self.traced:
+            self._trace(element)
+
+    def _trace(self, element: Element) -> None:
+        """What retracts an event finds its elements."""
+        for thing in element.objects:
+            if thing.__class__ is Event and thing.held is not None:
+                thing.held.append(element)
+                if len(thing.held) % TIDY == 0:
+                    thing.held = [e for e in thing.held if e.alive]
+
+    def _put_back(self, element: Element) -> None:
+        """What was taken out."""
+        element.alive = True
+        self.count += 1
+        if element.until == INF:
+            self.forever[element] = None
+        self._index(element)
         for at in self.fact_places:
-            element.objects[at].cell.elements.pop(element, None)
+            element.objects[at].cell.elements[element] = None
+        if self.holders is not None:
+            self.holders.hold(element)
+
+    def remove(self, element: Element) -> None:
+        if element.alive:
+            self.journal.append((self._put_back, element))
+            self.take_out(element)
+
+    def take_out(self, element: Element) -> None:
+        element.alive = False
+        self.count -= 1
+        self.forever.pop(element, None)
+        if self.only is not None:
+            if element.key is not None:
+                self.only.remove(element, element.key)
+        else:
+            for index, key in zip(self.indexes, element.key, strict=True):
+                if key is not None:
+                    index.remove(element, key)
+        for at in self.fact_places:
+            element.objects[at].cell.elements.pop(element, None)  # a fact may be there twice
         if self.holders is not None:
             self.holders.let_go(element)
 
     def let_go(self, date: float) -> None:
-        """As `remove`, for many."""
-        elements, indexes, places, holders = self.elements, self.indexes, self.fact_places, self.holders
-        for element in self.by_date.pop(date):
-            if not element.alive:
-                continue
+        """What is needed until this date only."""
+        gone = [element for element in self.by_date.pop(date) if element.alive]
+        self.journal.append((self._bring_back, date, gone))
+        only = self.only
+        if only is None or self.holders is not None:
+            for element in gone:
+                self.take_out(element)
+            return
+        table, places = only.table, self.fact_places
+        self.count -= len(gone)
+        for element in gone:  # as `take_out` does
             element.alive = False
-            del elements[element]
-            for index, key in zip(indexes, element.keys, strict=True):
-                if key is not None:
-                    index.remove(element, key)
+            key = element.key
+            if key is not None:
+                if len(table[key]) == 1:
+                    del table[key]
+                else:
+                    only.remove(element, key)
             for at in places:
                 element.objects[at].cell.elements.pop(element, None)
-            if holders is not None:
-                holders.let_go(element)
+
+    def _bring_back(self, date: float, gone: list[Element]) -> None:
+        for element in gone:
+            self._put_back(element)
+        self.by_date[date] = gone
+        self.timers.ask(date, self)
+
+
+def _numbers(element: Element) -> tuple[list[int], int]:
+    """Equal tuples are only of rules that wait for different things."""
+    waits = element.production.count if isinstance(element, Waiting) else 0
+    return [thing.number for thing in element.objects], waits
 
 
 class Cell:
     """One fact from its assert to its retraction."""
 
-    __slots__ = ("elements", "fired", "identity", "now", "past", "seen_by", "type")
+    __slots__ = ("born", "elements", "fired", "identity", "now", "past", "seen_by", "type")
 
     def __init__(self, now: Fact) -> None:
         self.type, self.identity = now.type, now.identity
+        self.born = now.number  # in which order they came
         self.now = now
         self.past: list[tuple[Fact, int]] = []  # earlier states, each with the number that ended it
         self.seen_by: tuple[Any, ...] = ()  # the discriminations that it passes now

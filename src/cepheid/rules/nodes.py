@@ -6,28 +6,24 @@ with facts looks them up when the tuple comes, and never again: facts that come 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Expr, Field, walk
 from cepheid.pattern.rule_model import TimeTest
 from cepheid.rules.chains import Keeping, Step, as_matched, moved, sides_of
 from cepheid.rules.closures import INF, NOW, Test, bounds, place, places, test_in_two_worlds, test_of
-from cepheid.rules.discriminations import EventNode, FactNode
-from cepheid.rules.memory import (
-    Element,
-    Index,
-    Memory,
-    Objects,
-    as_before,
-    as_now,
-    key_in_two_worlds,
-    key_of,
-)
+from cepheid.rules.discriminations import EventNode, FactNode, FactTable
+from cepheid.rules.keys import Key, key_in_two_worlds, key_of
+from cepheid.rules.memory import Element, Index, MemoryPlan, Objects, as_before, as_now
 from cepheid.rules.objects import Fact
 
 if TYPE_CHECKING:
     from cepheid.rules.network import Network
+    from cepheid.rules.productions import Production
+    from cepheid.rules.working import Working
 
+Receive = Callable[["Working", Objects], None]
 Asked = tuple[tuple[int, float], ...]  # (place, how long after it): until the least of these dates
 
 
@@ -37,7 +33,7 @@ class Node:
     def __init__(
         self, net: Network, number: int, parent: Node | None, wants: Any, step: Step | None, label: str
     ) -> None:
-        self.net, self.number, self.parent, self.wants, self.step = net, number, parent, wants, step
+        self.number, self.parent, self.wants, self.step = number, parent, wants, step
         self.join: Any = None  # what it is the outcome of
         self.labels: tuple[str, ...] = () if parent is None else parent.labels
         if step is None or not step.absent:
@@ -53,39 +49,52 @@ class Node:
         self.looks: list[FactLook | NoFactLook] = []
         self.joins: list[EventJoin] = []
         self.looking_back: list[EventJoin] = []  # joins with events that may be older than the tuple
-        self.productions: list[Any] = []
-        self.memory: Memory | None = None
-        self.waits: Memory | None = None  # tuples that are complete, but for an absence still to be judged
+        self.productions: list[Production] = []
+        self.memory: MemoryPlan | None = None
+        self.waits: MemoryPlan | None = (
+            None  # tuples that are complete, but for an absence still to be judged
+        )
         self.asked: set[Asked] = set()
         self.single: tuple[int, float] | None = None  # if nothing else is asked
-        self.received = 0
+        # Of the tuples that came; at the beginning of a chain they are what its discrimination counts.
+        self.count = net.counter() if parent is not None else None
+        self.receive: Receive = self._receive
 
     def settle(self) -> None:
-        """The network is complete: a node that only stores needs not ask what else to do."""
-        idle = not (self.productions or self.looks or self.looking_back)
-        if idle and self.memory is not None and self.single is not None:
-            self.receive = self._store  # type: ignore[method-assign]
+        """The network is complete: a node that does one thing only needs not ask what else to do."""
+        kept = self.storing()
+        if kept is not None:
+            assert self.memory is not None
+            self.receive = _storing(self.count, self.memory.number, *kept)
+        elif not self.looks and self.memory is None and len(self.productions) == 1:
+            self.receive = _completing(self.count, self.productions[0])
 
-    def _store(self, objects: Objects) -> None:
-        self.received += 1
-        assert self.single is not None
-        at, most = self.single
-        until = objects[at].time + most
-        if until >= self.net.clock and self.memory is not None:
-            self.memory.add(objects, until)
+    def firing(self) -> Production | None:
+        """If tuples only fire one rule here, at once, and have an object for each of its lines."""
+        if self.looks or self.memory is not None or len(self.productions) != 1:
+            return None
+        (production,) = self.productions
+        return production if production.at_once and None not in production.places else None
 
-    def receive(self, objects: Objects) -> None:
-        self.received += 1
+    def storing(self) -> tuple[int, float] | None:
+        """If tuples are only stored here: after which event, and for how long."""
+        if self.looks or self.looking_back or self.productions or self.memory is None:
+            return None
+        return self.single
+
+    def _receive(self, working: Working, objects: Objects) -> None:
+        if self.count is not None:
+            working.journal.append(self.count)
         for production in self.productions:
-            production.complete(objects)
+            production.complete(working, objects)
         for look in self.looks:
-            look.run(objects)
+            look.run(working, objects)
         if self.memory is not None:
             until = self.until(objects)
-            if until >= self.net.clock:
-                self.memory.add(objects, until)
+            if until >= working.clock:
+                working.memory(self.memory.number).add(objects, until)
             for join in self.looking_back:
-                join.look_back(objects)
+                join.look_back(working, objects)
 
     def until(self, objects: Objects) -> float:
         """The last date at which one of the joins may need the tuple."""
@@ -106,7 +115,7 @@ class Node:
         pairs = [pair for one in self.asked for pair in one] if len(self.asked) == 1 else []
         self.single = pairs[0] if len(pairs) == 1 else None
 
-    def still_holds(self, element: Element, changed: Any) -> bool:
+    def still_holds(self, working: Working, element: Element, changed: Any) -> bool:
         """A fact of a stored tuple has changed: are the tests of facts still true?"""
         objects = element.objects
         at = {p for p, _ in self.facts if objects[p].cell is changed}
@@ -115,7 +124,29 @@ class Node:
         worlds = (objects, as_now(objects))
         if not all(test(worlds) for involved, test in self.holds if involved & at):
             return False
-        return not any(look.forbidden_now(worlds) for look in self.absent if look.involved & at)
+        return not any(look.forbidden_now(working, worlds) for look in self.absent if look.involved & at)
+
+
+def _storing(count: int | None, number: int, at: int, most: float) -> Receive:
+    def receive(working: Working, objects: Objects) -> None:
+        if count is not None:
+            working.journal.append(count)
+        until = objects[at].time + most
+        if until >= working.clock:
+            (working.memories[number] or working.memory(number)).add(objects, until)
+
+    return receive
+
+
+def _completing(count: int | None, production: Production) -> Receive:
+    complete = production.complete
+
+    def receive(working: Working, objects: Objects) -> None:
+        if count is not None:
+            working.journal.append(count)
+        complete(working, objects)
+
+    return receive
 
 
 def date_of(asked: Asked, objects: Objects) -> float:
@@ -125,8 +156,8 @@ def date_of(asked: Asked, objects: Objects) -> float:
 class FactLook:
     """Joins a tuple with the facts that are there."""
 
-    def __init__(self, net: Network, step: Step, wants: FactNode, child: Node) -> None:
-        self.net, self.step, self.wants, self.child = net, step, wants, child
+    def __init__(self, step: Step, wants: FactNode, child: Node) -> None:
+        self.step, self.wants, self.child = step, wants, child
         own = child.width - 1
         known, new = keys_of(step, own)
         self.table = wants.table(new)
@@ -141,45 +172,45 @@ class FactLook:
         self.fact_test = test_in_two_worlds(tuple(step.fact_tests))
         self.run = self._run_late if step.late else self._run
 
-    def _run(self, objects: Objects) -> None:
+    def _run(self, working: Working, objects: Objects) -> None:
+        there = working.facts_of(self.wants)
         if self.table is None or self.key is None:
-            self._join(self.wants.members, objects, self.test)
+            self._join(working, there.members, objects, self.test)
             return
-        key = self.key(objects)
-        found = self.table.facts.get(key)
+        key, table = self.key(objects), there.tables[self.table]
+        found = table.facts.get(key)
         if found is not None:
-            self.on_found(found, key, objects)
+            self.on_found(working, table, found, key, objects)
 
-    def on_found(self, found: dict[Any, Fact], key: Any, objects: Objects) -> None:
+    def on_found(
+        self, working: Working, table: FactTable, found: dict[Any, Fact], key: Any, objects: Objects
+    ) -> None:
         """Facts of the key that the tuple has."""
-        exact = self.table is not None and self.table.plain and (key.__class__ is str or key.__class__ is int)
-        self._join(found, objects, self.rest if exact else self.test)
+        exact = table.plain and (key.__class__ is str or key.__class__ is int)
+        self._join(working, found, objects, self.rest if exact else self.test)
 
-    def _join(self, found: dict[Any, Fact], objects: Objects, test: Test | None) -> None:
+    def _join(self, working: Working, found: dict[Any, Fact], objects: Objects, test: Test | None) -> None:
         receive, apart = self.child.receive, self.step.apart
         for fact in found.values():
             if apart and fact is objects[0]:
                 continue
             joined = (*objects, fact)
             if test is None or test(joined):
-                receive(joined)
+                receive(working, joined)
 
-    def _candidates(self, seen: Any) -> Any:
-        if self.table is None or self.key is None:
-            return self.wants.members.values()
-        key = self.key(seen)
-        return () if key is None else self.table.facts.get(key, {}).values()
+    def _candidates(self, working: Working, seen: Any) -> Any:
+        return _facts_for(working, self.wants, self.table, self.key, seen)
 
-    def _run_late(self, objects: Objects) -> None:
+    def _run_late(self, working: Working, objects: Objects) -> None:
         """Events have come since the first: the fact must have been there then, and have held ever since."""
         first = objects[0].number
-        for now in self._candidates((objects, as_now(objects))):
+        for now in self._candidates(working, (objects, as_now(objects))):
             then = now.cell.before(first)
             if then is None:
                 continue
             found = (*objects, then)
             if (self.test is None or self.test(found)) and self._has_held(found, first):
-                self.child.receive(found)
+                self.child.receive(working, found)
 
     def _has_held(self, objects: Objects, first: int) -> bool:
         cell = objects[-1].cell
@@ -194,6 +225,15 @@ class FactLook:
         )
 
 
+def _facts_for(working: Working, wants: FactNode, table: int | None, key: Key | None, seen: Any) -> Any:
+    """Facts as they are now, by a key if there is one."""
+    there = working.facts_of(wants)
+    if table is None or key is None:
+        return there.members.values()
+    value = key(seen)
+    return () if value is None else there.tables[table].facts.get(value, {}).values()
+
+
 def _moments(cells: Any, first: int, last: float) -> set[int]:
     """Just before an operation, and after each change of these facts since."""
     changes = {state.number + 1 for cell in cells for state in cell.states_since(first)}
@@ -203,8 +243,8 @@ def _moments(cells: Any, first: int, last: float) -> set[int]:
 class NoFactLook:
     """Lets a tuple pass if there is no such fact. For a stored tuple there must not be one later, either."""
 
-    def __init__(self, net: Network, step: Step, wants: FactNode, child: Node) -> None:
-        self.net, self.step, self.wants, self.child = net, step, wants, child
+    def __init__(self, step: Step, wants: FactNode, child: Node) -> None:
+        self.step, self.wants, self.child = step, wants, child
         own = child.width  # a place that only its tests know
         known, new = keys_of(step, own)
         self.table = wants.table(new)
@@ -215,42 +255,37 @@ class NoFactLook:
         self.steady = known if known and all(map(_is_steady, known)) else None
         self.fact_key = key_of(new)
 
-    def index_in(self, memory: Memory) -> Index | None:
-        if self.steady is None:
-            return None
-        return memory.index([as_matched(e) for e in self.steady], 0, self.net.indexes)
+    def index_in(self, memory: MemoryPlan) -> int | None:
+        return None if self.steady is None else memory.index([as_matched(e) for e in self.steady], 0)
 
-    def run(self, objects: Objects) -> None:
-        if self.forbidden_now((objects, as_now(objects))):
+    def run(self, working: Working, objects: Objects) -> None:
+        if self.forbidden_now(working, (objects, as_now(objects))):
             return
-        if self.step.late and self._was_forbidden(objects):
+        if self.step.late and self._was_forbidden(working, objects):
             return
-        self.child.receive(objects)
+        self.child.receive(working, objects)
 
-    def forbidden_now(self, worlds: tuple[Objects, Objects]) -> bool:
-        if self.table is None or self.key is None:
-            found: Any = self.wants.members.values()
-        else:
-            key = self.key(worlds)
-            found = () if key is None else self.table.facts.get(key, {}).values()
+    def forbidden_now(self, working: Working, worlds: tuple[Objects, Objects]) -> bool:
+        found = _facts_for(working, self.wants, self.table, self.key, worlds)
         return any(self.forbids(worlds, fact) for fact in found)
 
     def forbids(self, worlds: tuple[Objects, Objects], fact: Fact) -> bool:
         then, now = worlds
         return self.test is None or self.test(((*then, fact), (*now, fact)))
 
-    def _was_forbidden(self, objects: Objects) -> bool:
+    def _was_forbidden(self, working: Working, objects: Objects) -> bool:
         """At some moment since the first event."""
         first, own = objects[0].number, self.wants.whole_test
         cells = {objects[p].cell for p in self.involved if objects[p].__class__ is Fact}
-        for state, end in self.net.past.get(self.wants.wants.type, ()):
+        for state, end in working.past.get(self.wants.wants.type, ()):
             if end < first or not (own is None or own((state,))):
                 continue
             if self._met(objects, state, cells, first, end):
                 return True
         if not cells:
             return False
-        return any(self._met(objects, fact, cells, first, INF) for fact in self.wants.members.values())
+        there = working.facts_of(self.wants).members.values()
+        return any(self._met(objects, fact, cells, first, INF) for fact in there)
 
     def _met(self, objects: Objects, state: Fact, cells: Any, first: int, last: float) -> bool:
         begin = max(first, state.number + 1)
@@ -266,60 +301,78 @@ class EventJoin:
     ) -> None:
         self.net, self.step, self.wants, self.parent, self.child = net, step, wants, parent, child
         self.same = same  # the event that the chain began with may be this one, too
+        self.count = net.counter()  # of the pairs that were tried
         own = child.width - 1
         known, new = keys_of(step, own)
         self.tuple_key, self.event_key = key_of(known), key_of(new)
         self.exprs = known, new
         self.test = test_of(tuple(step.event_tests))
-        self.rest = test_of(rest_of(step, step.event_tests, own))
+        rest = rest_of(step, step.event_tests, own)
+        self.rest = test_of(rest)
         self.against, self.low, self.high = span_of(step.event_tests, own)
+        # Where the key is known to be equal, only this time is still to be asked.
+        self.only_time = len(rest) == 1 and isinstance(rest[0], TimeTest)
         assert parent.memory is not None
-        self.index = parent.memory.index(known, self.against, net.indexes)
-        self.event_index: Any = None
+        self.memory, self.index = parent.memory.number, parent.memory.index(known, self.against)
+        self.event_index: int | None = None
         self.asked: set[Asked] = set()
-        self.tried = 0
 
     def store_events(self) -> None:
         if self.wants.memory is None:
             self.wants.memory = self.net.memory(None)
         if self.event_index is None:
-            self.event_index = self.wants.memory.index(self.exprs[1], 0, self.net.indexes)
+            self.event_index = self.wants.memory.index(self.exprs[1], 0)
 
-    def on_event(self, event: Any) -> None:
+    def on_event(self, working: Working, event: Any) -> None:
         key = () if self.event_key is None else self.event_key((event,))
-        found = self.index.table.get(key)
+        index = working.memory(self.memory).indexes[self.index]
+        found = index.table.get(key)
         if found is not None:
-            self.on_found(found, key, event)
+            self.on_found(working, index, found, key, event)
 
-    def on_found(self, found: list[Element], key: Any, event: Any) -> None:
+    def on_found(self, working: Working, index: Index, found: list[Element], key: Any, event: Any) -> None:
         """Tuples of the key that the event has."""
-        exact = self.index.plain and (key.__class__ is str or key.__class__ is int)
-        test, receive, time = self.rest if exact else self.test, self.child.receive, event.time
-        for element in self.index.narrowed(found, time - self.high, time - self.low):
-            self.tried += 1
+        exact = index.plain and (key.__class__ is str or key.__class__ is int)
+        receive, time, low, high = self.child.receive, event.time, self.low, self.high
+        elements = found if len(found) == 1 else index.narrowed(found, time - high, time - low)
+        working.journal += [self.count] * len(elements)
+        if exact and self.only_time:
+            against = self.against
+            for element in elements:
+                objects = element.objects
+                if low <= time - objects[against].time <= high:
+                    receive(working, (*objects, event))
+            return
+        test = self.rest if exact else self.test
+        for element in elements:
             joined = (*element.objects, event)
             if test is None or test(joined):
-                receive(joined)
+                receive(working, joined)
 
-    def look_back(self, objects: Objects) -> None:
+    def look_back(self, working: Working, objects: Objects) -> None:
         """Events that came before the tuple was complete, but not before its first event."""
         first, apart, test = objects[0].number, self.step.apart, self.test
-        for event in self._events_for(objects):
+        for event in self._events_for(working, objects):
             if event.number < first or (apart and event.number == first):
                 continue
-            self.tried += 1
+            working.journal.append(self.count)
             found = (*objects, event)
             if test is None or test(found):
-                self.child.receive(found)
+                self.child.receive(working, found)
 
-    def _events_for(self, objects: Objects) -> Any:
+    def _events_for(self, working: Working, objects: Objects) -> Any:
         if self.same:
-            return [objects[0]] if self.wants in self.net.passed else []
+            return [objects[0]] if self.wants in working.passed else []
+        assert self.wants.memory is not None
+        assert self.event_index is not None
         key = () if self.tuple_key is None else self.tuple_key(objects)
         if key is None:
             return ()
-        time = objects[self.against].time
-        found = self.event_index.between(key, time + self.low, time + self.high)
+        index, time = (
+            working.memory(self.wants.memory.number).indexes[self.event_index],
+            objects[self.against].time,
+        )
+        found = index.between(key, time + self.low, time + self.high)
         return [element.objects[0] for element in found]
 
 

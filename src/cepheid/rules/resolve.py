@@ -6,9 +6,10 @@ them as they were matched. A value that a line binds is put where its variable s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from cepheid.errors import PatternMistake, nearest
 from cepheid.pattern.expr import Expr, Field, Opaque, conjuncts, rewrite
@@ -71,6 +72,14 @@ class ReadyRule:
     @cached_property
     def changed_names(self) -> tuple[tuple[int, str], ...]:
         return tuple((line.number, line.fact_name) for line in self.lines if line.fact_name is not None)
+
+    @cached_property
+    def objects(self) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
+        """Of one object for each line: what a firing matched, by variable. Written out, as each firing asks for it."""
+        parts = [f"{name!r}: things[{at}]" for at, name in self.names]
+        parts += [f"{name!r}: things[{at}].fact" for at, name in self.changed_names]
+        made: Callable[[tuple[Any, ...]], dict[str, Any]] = eval(f"lambda things: {{{', '.join(parts)}}}")
+        return made
 
     def positive(self, *kinds: str) -> list[Line]:
         return [line for line in self.lines if not line.absent and line.kind in kinds]

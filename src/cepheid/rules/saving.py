@@ -6,8 +6,7 @@ What follows from the rules (nodes, indexes, timers) is not written but made aga
 from __future__ import annotations
 
 import json
-import re
-from hashlib import sha256
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cepheid.errors import SnapshotMistake
@@ -20,13 +19,7 @@ from cepheid.rules.resolve import FACT
 if TYPE_CHECKING:
     from cepheid.rules.session import RuleSession
 
-VERSION = 1
-
-
-def fingerprint(session: RuleSession) -> str:
-    """Of the rules: a state of others means nothing to them."""
-    text = re.sub(r" at 0x[0-9a-f]+", "", repr((session.ruleset, session.tick)))
-    return sha256(text.encode()).hexdigest()[:16]
+VERSION = 2
 
 
 # --- writing ------------------------------------------------------------------------------------------------------
@@ -64,14 +57,17 @@ class _Writer:
 
 
 def state_of(session: RuleSession) -> bytes:
-    network, writer = session._network, _Writer()
+    working, writer = session.working, _Writer()
     cells = [(writer.cell(c), writer.thing(c.now), _past(c, writer)) for c in session._cells.values()]
-    ended = sorted((pair for states in network.past.values() for pair in states), key=lambda pair: pair[1])
+    ended = sorted((pair for states in working.past.values() for pair in states), key=lambda pair: pair[1])
     past = [[writer.thing(state), end] for state, end in ended if _gone(session, state)]
-    memories = [[_element(e, writer) for e in memory.elements] for memory in network.memories]
+    memories = [
+        [] if memory is None else [_element(e, writer) for e in memory.in_order()]
+        for memory in working.memories
+    ]
     whole = {
         "version": VERSION,
-        "rules": fingerprint(session),
+        "rules": session.program.fingerprint,
         "clock": session.clock,
         "number": session.number,
         "firings": session.firings,
@@ -80,7 +76,7 @@ def state_of(session: RuleSession) -> bytes:
         "cells": cells,
         "past": past,
         "memories": memories,
-        "fired": [[rule, sorted(numbers)] for rule, numbers in network.fired.items() if numbers],
+        "fired": [[rule, sorted(numbers)] for rule, numbers in working.fired.items() if numbers],
         "counts": _counts(session),
         "shapes": list(writer.shapes),
         "things": writer.rows,
@@ -108,14 +104,17 @@ def _element(element: Element, writer: _Writer) -> list[Any]:
 
 
 def _counts(session: RuleSession) -> list[list[int]]:
-    network = session._network
-    return [
-        [d.passed for d in network.discriminations.values()],
-        [node.received for node in network.nodes],
-        [p.fired for node in network.nodes for p in node.productions],
-        [join.tried for node in network.nodes for join in node.joins],
-        [memory.most for memory in network.memories],
-    ]
+    working = session.working
+    counts = [[working.count_of(counter) for counter in kind] for kind in _counters(session)]
+    return [*counts, [0 if memory is None else memory.most for memory in working.memories]]
+
+
+def _counters(session: RuleSession) -> Iterator[list[int]]:
+    network = session.program.network
+    yield [d.count for d in network.discriminations.values()]
+    yield [node.count for node in network.nodes if node.count is not None]
+    yield [p.count for node in network.nodes for p in node.productions]
+    yield [join.count for node in network.nodes for join in node.joins]
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
@@ -124,7 +123,7 @@ def _counts(session: RuleSession) -> list[list[int]]:
 def put_state(session: RuleSession, state: bytes) -> None:
     """Into a session that is as new."""
     whole = _read(state)
-    if whole["rules"] != fingerprint(session):
+    if whole["rules"] != session.program.fingerprint:
         raise SnapshotMistake(
             "the snapshot belongs to other rules",
             hint="changed rules cannot go on from the old ones' memory: start anew",
@@ -132,8 +131,7 @@ def put_state(session: RuleSession, state: bytes) -> None:
     session.clock, session.number, session.firings = whole["clock"], whole["number"], whole["firings"]
     session._named = {(kind, event): n for kind, event, n in whole["named"]}
     session.skipped.update({(action, reason): n for action, reason, n in whole["skipped"]})
-    network = session._network
-    network.clock = -INF if session.clock is None else session.clock
+    session.working.clock = -INF if session.clock is None else session.clock
     _Reader(session, whole).read()
     _put_counts(session, whole["counts"])
 
@@ -154,7 +152,7 @@ def _read(state: bytes) -> Any:
 
 class _Reader:
     def __init__(self, session: RuleSession, whole: Any) -> None:
-        self.session, self.network, self.whole = session, session._network, whole
+        self.session, self.working, self.whole = session, session.working, whole
         self.cells: dict[int, Cell] = {}
         self.things: list[Any] = []
 
@@ -165,10 +163,10 @@ class _Reader:
             self._put_cell(self.cells[number], self.things[now], past)
         for thing, end in self.whole["past"]:
             self._put_past(self.things[thing], end)
-        for memory, elements in zip(self.network.memories, self.whole["memories"], strict=True):
+        for number, elements in enumerate(self.whole["memories"]):
             for until, things, *waits in elements:
                 objects = tuple(self.things[t] for t in things)
-                element = memory.add(objects, INF if until is None else until)
+                element = self.working.memory(number).add(objects, INF if until is None else until)
                 if waits:
                     self._put_waiting(element, *waits)
         self._put_fired()
@@ -183,7 +181,7 @@ class _Reader:
         event = Event(kind, decode(identity), fields, number, time, retracted=retracted)
         if fact is not None:
             event.fact = self.things[fact]
-        elif kind in self.session._retractable:
+        elif kind in self.session.program.retractable:
             event.held = []
         return event
 
@@ -192,20 +190,20 @@ class _Reader:
         return fact
 
     def _put_cell(self, cell: Cell, now: Fact, past: list[Any]) -> None:
-        cell.now = now
+        cell.now, cell.born = now, len(self.session._cells)
         self.session._cells[cell.type, cell.identity] = cell
-        found = self.network.classes.get((FACT, cell.type))
+        found = self.working.net.classes.get((FACT, cell.type))
         if found is not None:
-            cell.seen_by = tuple(found.passed(now))
+            cell.seen_by = tuple(found.passed(now, []))
             for node in cell.seen_by:
-                node.add(cell)
+                self.working.facts_of(node).add(cell, now)
         for thing, end in past:
             self._put_past(self.things[thing], end)
 
     def _put_past(self, state: Fact, end: int) -> None:
         state.cell.past.append((state, end))
-        self.network.past[state.type].append((state, end))
-        self.network.past_cells.append(state.cell)
+        self.working.past[state.type].append((state, end))
+        self.working.past_cells.append(state.cell)
 
     def _put_waiting(self, element: Element, production: int, absences: list[Any]) -> None:
         node = element.memory.node
@@ -213,12 +211,12 @@ class _Reader:
         assert isinstance(element, Waiting)
         element.production = node.productions[production]
         element.absences = [(date, element.production.looks[look]) for date, look in absences]
-        self.network.wait(element, element.absences[0][0])
+        self.working.wait(element, element.absences[0][0])
 
     def _put_fired(self) -> None:
         by_number = {cell.now.number: cell for cell in self.session._cells.values()}
         for rule, all_numbers in self.whole["fired"]:
-            fired = self.network.fired.setdefault(rule, set())
+            fired = self.working.fired.setdefault(rule, set())
             for numbers in map(tuple, all_numbers):
                 fired.add(numbers)
                 for number in numbers:
@@ -226,15 +224,10 @@ class _Reader:
 
 
 def _put_counts(session: RuleSession, counts: list[list[int]]) -> None:
-    network = session._network
-    passed, received, fired, tried, most = map(iter, counts)
-    for found in network.discriminations.values():
-        found.passed = next(passed)
-    for node in network.nodes:
-        node.received = next(received)
-        for production in node.productions:
-            production.fired = next(fired)
-        for join in node.joins:
-            join.tried = next(tried)
-    for memory in network.memories:
-        memory.most = next(most)
+    working = session.working
+    for kind, values in zip(_counters(session), counts, strict=False):
+        for counter, value in zip(kind, values, strict=True):
+            working.counts[counter] = value
+    for number, most in enumerate(counts[-1]):
+        if most:
+            working.memory(number).most = most

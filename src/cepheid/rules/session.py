@@ -1,33 +1,30 @@
 """A session of rules: operations come one after the other, and each tells what happened.
 
 Times are microseconds and never go back. What one operation makes is found at once, before any action; actions become
-operations in a queue that is emptied before the next input.
+operations in a queue that is emptied before the next input. An input that fails changes nothing.
 """
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from cepheid.errors import InputMistake, LimitReached
-from cepheid.pattern.rule_model import Retract, RuleSet
-from cepheid.rules.actions import Operation, ready_action
-from cepheid.rules.happenings import Asserted, Fired, Happening, Modified, Released, Retracted, Skipped
+from cepheid.errors import InputMistake
+from cepheid.pattern.rule_model import RuleSet
+from cepheid.rules.actions import Operation
+from cepheid.rules.closures import INF
+from cepheid.rules.handlers import Handler
+from cepheid.rules.happenings import Happening
 from cepheid.rules.inspection import NodeView, WaitingView, network_view, waiting_view
-from cepheid.rules.memory import Cell
-from cepheid.rules.network import Network
-from cepheid.rules.objects import Event, Fact, Thing
-from cepheid.rules.productions import Firing
-from cepheid.rules.resolve import ready_rule
+from cepheid.rules.objects import Event
+from cepheid.rules.operating import Fields, Operating
+from cepheid.rules.program import RuleProgram
 from cepheid.rules.saving import put_state, state_of
-
-Fields = Mapping[str, Any]
-GONE, NO_CHANGE = "it is gone", "nothing changes"
-RECENT = 100  # firings, of which an error tells the rules
+from cepheid.rules.working import SUM_AFTER
 
 
-class RuleSession:
+class RuleSession(Operating):
     """
     >>> from cepheid.pattern.rule_model import Emit, EventCondition, Rule, Shape
     >>> rule = Rule("Any", (EventCondition(Shape("Alarm"), "a"),), (Emit("seen", ()),))
@@ -38,40 +35,15 @@ class RuleSession:
 
     def __init__(
         self,
-        ruleset: RuleSet,
+        rules: RuleSet | RuleProgram,
         *,
         tick: int = 1_000_000,
         max_firings: int = 10_000,
         tell_released: bool = False,
     ) -> None:
-        self.ruleset, self.tick, self.max_firings = ruleset, tick, max_firings
-        self.tell_released = tell_released
-        self.rules = [ready_rule(rule, n, tick) for n, rule in enumerate(ruleset.rules)]
-        self._actions = [[ready_action(a, r) for a in r.rule.actions] for r in self.rules]
-        self._retractable = frozenset(
-            rule.lines[rule.place_of(action.variable)].type
-            for rule in self.rules
-            for action in rule.rule.actions
-            if isinstance(action, Retract)
-        )
-        self._keys = {(t.name, t.event): t.key for t in ruleset.types if t.key is not None}
-        self._start()
-
-    def _start(self) -> None:
-        self._network = Network(
-            self.rules, self._released if self.tell_released else None, retractable=self._retractable
-        )
-        self._cells: dict[tuple[str, Any], Cell] = {}
-        self._named: dict[tuple[str, bool], int] = {}
-        self.clock: int | None = None
-        self.number = 0
-        self.firings = 0
-        self.skipped: Counter[tuple[str, str]] = Counter()
-        self._told: list[Happening] = []
-        self._queue: deque[Operation] = deque()
-        self._budget = self.max_firings
-        self._last: Event | None = None
-        self._recent: deque[str] = deque(maxlen=RECENT)
+        """Of a program, which has its tick, many sessions can be made; each takes no time to make."""
+        program = rules if isinstance(rules, RuleProgram) else RuleProgram(rules, tick)
+        super().__init__(program, max_firings, tell_released)
 
     # Operations from outside.
 
@@ -93,28 +65,54 @@ class RuleSession:
     def assert_event(self, type: str, fields: Fields, time: int, identity: Any = None) -> list[Happening]:
         return self.assert_events(((type, fields, time, identity),))
 
-    def assert_events(self, events: Iterable[tuple[str, Fields, int, Any]]) -> list[Happening]:
-        """Many events, in order: type, fields, time, identity (None: they are numbered)."""
-        told = self._begin()
-        handlers, made, clock = self._network.handlers, self._network.made, self.clock
-        ignore = None if self.tell_released else _ignore
+    def assert_events(
+        self, events: Iterable[tuple[str, Fields, int, Any]], told: list[Happening] | None = None
+    ) -> list[Happening]:
+        """Many events, in order: type, fields, time, identity (None: they are numbered).
+
+        Each is an input of its own: if one fails, those before it have happened, and what they told is in the `told`
+        that was given.
+        """
+        told = [] if told is None else told
+        working, handlers, silent = self.working, self._handlers, not self.tell_released
+        working.begin()
+        journal, made = working.journal, working.made
+        clock, number = self.clock, self.number
+        past: list[Happening] = []  # what the time before the event has led to
         for type, fields, time, identity in events:
-            if time != clock:
-                self._turn(time)
-                clock = time
-            if identity is None:
-                identity = self._identity(type, True, fields, None)
-            number = self.number = self.number + 1
-            handler = handlers.get(type, ignore)
-            if handler is not None:
-                handler(fields, time, identity, number)
-                if not made:
-                    continue
-            else:
-                self._take_event(type, fields, identity, None)
-            self._set_budget()
-            self._finish_operation()
-            self._run()
+            mark, before = len(journal), number
+            try:
+                if time != clock:
+                    if mark > SUM_AFTER:
+                        mark = working.begin()
+                    if silent and clock is not None and time > clock and not working.dates:
+                        self._set_clock(time)  # all that `_turn` has to do
+                    else:
+                        past = self._turn(time)
+                        number = self.number
+                    clock = time
+                if identity is None:
+                    identity = self._identity(type, True, fields, None)
+                number += 1
+                self.number = number
+                try:
+                    handler = handlers[type]
+                except KeyError:
+                    handler = self._handler(type)
+                if handler is not None:
+                    handler(fields, time, identity, number)
+                    if not made and not past:
+                        continue
+                    self._follow(None, past)
+                else:
+                    self._follow(self._event(type, fields, identity, None), past)
+            except BaseException:
+                self._take_back(before, mark)
+                raise
+            told += past
+            past, number = [], self.number
+            if mark > SUM_AFTER:
+                working.begin()
         return told
 
     def retract_event(self, type: str, identity: Any, time: int | None = None) -> list[Happening]:
@@ -127,235 +125,127 @@ class RuleSession:
 
     def finish(self) -> list[Happening]:
         """No more operations will come: all dates pass."""
-        told = self._begin()
-        self._set_budget()
-        self._pass_dates(float("inf"))
+        return self.pass_dates(INF)
+
+    def next_date(self) -> int | None:
+        """The first on which there is something to do although nothing comes."""
+        date = self.working.next_date()
+        return None if date == INF else int(date)
+
+    def pass_dates(self, before: float) -> list[Happening]:
+        """Dates before a time pass, and the clock stands at the last of them: more may come of its time."""
+        with self._whole() as told:
+            self._pass_dates(before)
         return told
 
-    def _begin(self) -> list[Happening]:
-        """An input that ended in a mistake leaves nothing to the next."""
+    @contextmanager
+    def _whole(self) -> Iterator[list[Happening]]:
+        """An input: if it fails, all is as it was before."""
+        told: list[Happening] = []
+        self.told = told
+        number, mark = self.number, self.working.begin()
+        try:
+            yield told
+        except BaseException:
+            self._take_back(number, mark)
+            raise
+        self.working.tidy()
+
+    @contextmanager
+    def as_one(self) -> Iterator[None]:
+        """Inputs that come in it are one: if one fails, or something else, none of them has come."""
+        number = self.number
+        self.working.begin()
+        self.working.as_one = True
+        try:
+            yield
+        except BaseException:
+            self._take_back(number, 0)
+            raise
+        finally:
+            self.working.as_one = False
+        self.working.tidy()
+
+    def _take_back(self, number: int, mark: int) -> None:
+        """As it was when the journal was so long."""
         self._queue.clear()
-        self._network.made.clear()
-        self._told = []
-        return self._told
+        self._last = None
+        self.working.take_back(mark)
+        self.number = number
 
     def _input(self, time: int | None, operation: Operation) -> list[Happening]:
-        told = self._begin()
-        if time is None:
-            time = 0 if self.clock is None else self.clock
-        self._turn(time)
-        self._set_budget()
-        self._queue.append(operation)
-        self._run()
+        with self._whole() as told:
+            if time is None:
+                time = 0 if self.clock is None else self.clock
+            told += self._turn(time)
+            self.told = told
+            self._set_budget()
+            self._queue.append(operation)
+            self._run()
         return told
 
-    def _turn(self, time: int) -> None:
-        """Time moves on, or stays."""
+    def _turn(self, time: int) -> list[Happening]:
+        """Time moves on, or stays; what that leads to."""
+        self.told = []
         if self.clock is None or time > self.clock:
-            if self._network.dates:
-                self._set_budget()
+            if self.working.dates:
                 self._pass_dates(time)
-            self.clock = time
-            self._network.move_to(time)
+            self._set_clock(time)
         elif time < self.clock:
             raise InputMistake(
                 f"time goes back: {time} comes after {self.clock}",
                 code="time_goes_back",
                 hint="sort what comes by time",
             )
+        return self.told
 
-    def _set_budget(self) -> None:
-        """What waits is not the doing of this operation, so it is not counted against it."""
-        waits = self._network.waits
-        self._budget = self.max_firings + (sum(len(m.elements) for m in waits) if waits else 0)
+    def _set_clock(self, time: int) -> None:
+        self.working.journal.append((self._set_clock_back, self.clock))
+        self.clock = time
+        self.working.move_to(time)
 
-    def _pass_dates(self, time: float) -> None:
-        """Dates of waiting come in order, each after all operations of its time."""
-        network = self._network
-        while (date := network.next_date()) < time:
-            self.clock = int(date)
-            network.move_to(date)
-            network.judge(int(date))
-            self._carry_out()
-            self._run()
+    def _set_clock_back(self, time: int | None) -> None:
+        self.clock = time
+        self.working.clock = -INF if time is None else time
 
-    def _run(self) -> None:
-        queue = self._queue
-        while queue:
-            queue.popleft()()
-            self._finish_operation()
-
-    def _finish_operation(self) -> None:
-        if self._network.made:
+    def _follow(self, event: Event | None, told: list[Happening]) -> None:
+        """What an event leads to; None: its way through the network is done."""
+        self.told = told
+        self._set_budget()
+        if event is not None:
+            self._send(event)
+        if self.working.made:
             self._carry_out()
         if self.tell_released:
             self._release_last()
+        if self._queue:
+            self._run()
+            self.working.tidy()
 
-    # Operations. Each has a number.
+    def _handler(self, type: str) -> Handler | None:
+        """The first event of a type; None: it takes the long way through the network."""
+        handler: Handler | None = None
+        if not self.tell_released:  # all events must be there to be told of
+            known = self.program.network.handlers
+            binding = known.get(type)
+            if binding is not None:
+                handler = binding(self.working)
+            elif type not in known:
+                handler = _ignore
+        self._handlers[type] = handler
+        return handler
 
-    def do_assert_fact(self, type: str, fields: Fields, identity: Any, firing: int | None) -> None:
-        identity = self._identity(type, False, fields, identity)
-        if (type, identity) in self._cells:
-            self.do_update(type, identity, lambda: fields, f"assert {type}", firing, whole=True)
-            return
-        self.number += 1
-        fact = Fact(type, identity, dict(fields), self.number, self.now)
-        cell = fact.cell = Cell(fact)
-        self._cells[type, identity] = cell
-        if firing is not None:
-            self.tell(Asserted(fact, self.now, firing))
-        self._network.assert_fact(cell)
-
-    def do_update(
-        self,
-        type: str,
-        identity: Any,
-        changes: Callable[[], Fields],
-        action: str,
-        firing: int | None,
-        whole: bool = False,
-    ) -> None:
-        cell = self._cells.get((type, _hashable(identity)))
-        if cell is None:
-            self._skip(action, GONE, firing)
-            return
-        old = cell.now
-        fields = dict(changes()) if whole else {**old.fields, **changes()}
-        if fields == old.fields:
-            if firing is not None:
-                self._skip(action, NO_CHANGE, firing)
-            return
-        self.number += 1
-        new = Fact(type, cell.identity, fields, self.number, self.now, cell)
-        change = Event(type, cell.identity, {**fields, "old": dict(old.fields)}, self.number, self.now, new)
-        if firing is not None:
-            self.tell(Modified(new, old, self.now, firing))
-        self._network.update_fact(cell, new, change)
-
-    def do_retract_fact(self, type: str, identity: Any, action: str, firing: int | None) -> None:
-        cell = self._cells.pop((type, _hashable(identity)), None)
-        if cell is None:
-            self._skip(action, GONE, firing)
-            return
-        self.number += 1
-        if firing is not None:
-            self.tell(Retracted(cell.now, self.now, firing))
-        self._network.retract_fact(cell, self.number)
-
-    def do_assert_event(self, type: str, fields: Fields, identity: Any, firing: int | None) -> None:
-        identity = self._identity(type, True, fields, identity)
-        self.number += 1
-        self._take_event(type, fields, identity, firing)
-
-    def _take_event(self, type: str, fields: Fields, identity: Any, firing: int | None) -> None:
-        event = Event(type, identity, dict(fields), self.number, self.now)
-        if type in self._retractable:
-            event.held = []
-        if firing is not None:
-            self.tell(Asserted(event, self.now, firing))
-        self._network.event(event)
-        self._last = event
-
-    def do_retract_event(self, event: Event, action: str, firing: int | None) -> None:
-        if event.retracted:
-            self._skip(action, GONE, firing)
-            return
-        self.number += 1
-        if firing is not None:
-            self.tell(Retracted(event, self.now, firing))
-        self._network.retract_event(event)
-
-    def _retract_events(self, type: str, identity: Any) -> None:
-        self.number += 1
-        for event in self.events():
-            if (event.type, event.identity) == (type, identity) and event.fact is None:
-                self._network.retract_event(event)
-
-    @property
-    def now(self) -> int:
-        assert self.clock is not None
-        return self.clock
-
-    def as_now(self, thing: Thing | None) -> Thing | None:
-        """A fact as it is now, of a change the fact; as it was matched if it is gone."""
-        if thing is None or (isinstance(thing, Event) and thing.fact is None):
-            return thing
-        cell = self._cells.get((thing.type, thing.identity))
-        if cell is not None:
-            return cell.now
-        return thing.fact if isinstance(thing, Event) else thing
-
-    def _identity(self, type: str, event: bool, fields: Fields, given: Any) -> Any:
-        if given is not None:
-            return _hashable(given)
-        key = self._keys.get((type, event))
-        if key is None:
-            return self._next_number(type, event)
-        found = fields.get(key)
-        if found is None:
-            raise InputMistake(
-                f"this `{type}` has no `{key}`, which is its key", code="missing_key", hint="give it a value"
-            )
-        return _hashable(found)
-
-    def _next_number(self, type: str, event: bool) -> int:
-        number = self._named.get((type, event), 0) + 1
-        while not event and (type, number) in self._cells:
-            number += 1
-        self._named[type, event] = number
-        return number
-
-    # Firings.
-
-    def tell(self, happening: Happening) -> None:
-        self._told.append(happening)
-
-    def _skip(self, action: str, reason: str, firing: int | None) -> None:
-        self.skipped[action, reason] += 1
-        self.tell(Skipped(action, reason, self.now, firing))
-
-    def _carry_out(self) -> None:
-        """All that one operation has made, in order; none is taken back by another."""
-        made = self._network.made
-        firings = sorted(made, key=Firing.place_in_order) if len(made) > 1 else made[:]
-        made.clear()
-        for firing in firings:
-            rule, things = firing.rule, firing.things
-            name = rule.rule.name
-            number = self.firings = self.firings + 1
-            self._budget -= 1
-            self._recent.append(name)
-            if self._budget < 0:
-                self._stop()
-            self._told.append(Fired(name, self.now, firing.objects(), number))
-            for act in self._actions[rule.number]:
-                operation = act(self, things, number)
-                if operation is not None:
-                    self._queue.append(operation)
-
-    def _stop(self) -> None:
-        names = ", ".join(f"`{name}`" for name in dict.fromkeys(self._recent))
-        raise LimitReached(
-            f"one operation made more than {self.max_firings} firings; the last were of {names}",
-            code="max_firings",
-            hint="these rules may feed themselves: let their conditions become false, or raise max_firings",
-        )
+    def _pass_dates(self, time: float) -> None:
+        """Dates of waiting come in order, each after all operations of its time."""
+        working = self.working
+        self._set_budget()
+        while (date := working.next_date()) < time:
+            self._set_clock(int(date))
+            working.judge(int(date))
+            self._carry_out()
+            self._run()
 
     # What is there.
-
-    def facts(self) -> list[Fact]:
-        return [cell.now for cell in self._cells.values()]
-
-    def events(self) -> list[Event]:
-        """Those that a rule may still use, in order."""
-        found = {
-            id(t): t
-            for memory in self._network.memories
-            for element in memory.elements
-            for t in element.objects
-            if isinstance(t, Event)
-        }
-        return sorted(found.values(), key=lambda e: e.number)
 
     def waiting(self) -> list[WaitingView]:
         """Firings that only wait for events not to come."""
@@ -364,16 +254,6 @@ class RuleSession:
     def network(self) -> list[NodeView]:
         """All nodes: what they are asked, who shares them, what they store and until when."""
         return network_view(self)
-
-    def _release_last(self) -> None:
-        """An event that no node has stored when it came."""
-        event, self._last = self._last, None
-        if event is not None and not self._network.holds(event):
-            self._released(event)
-
-    def _released(self, event: Event) -> None:
-        if event.fact is None and not event.retracted:
-            self.tell(Released(event, self.now))
 
     # Snapshots.
 
@@ -385,19 +265,8 @@ class RuleSession:
         """Go on where another session of the same rules was."""
         self._start()
         put_state(self, state)
+        self.working.begin()
 
 
 def _ignore(fields: Fields, time: int, identity: Any, number: int) -> None:
     """No rule asks for events of this type."""
-
-
-def _hashable(identity: Any) -> Hashable:
-    try:
-        hash(identity)
-    except TypeError:
-        raise InputMistake(
-            f"{identity!r} cannot be the identity of an object",
-            code="bad_identity",
-            hint="use a text or a number",
-        ) from None
-    return identity  # type: ignore[no-any-return]

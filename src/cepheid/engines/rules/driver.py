@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from cepheid.engines.network import MakeMatcher, Network, reference
+from cepheid.engines.network import MakeMatcher, reference
 from cepheid.engines.program import Program
-from cepheid.engines.rules.dates import next_date, pass_date
 from cepheid.engines.rules.feeding import fed_to_patterns
 from cepheid.engines.rules.operations import EVENT, Operation
+from cepheid.engines.rules.patterns import Patterns
 from cepheid.engines.rules.told import Told, told_of
 from cepheid.matching.found import Findings
 from cepheid.pattern.event import Event
-from cepheid.pattern.rule_model import RuleSet
 from cepheid.pattern.times import from_microseconds
 from cepheid.rules.happenings import Happening
+from cepheid.rules.program import RuleProgram
 from cepheid.rules.session import RuleSession
 
 
@@ -36,6 +37,7 @@ class _ForRules:
 
 
 _Queue = deque[_ForPatterns | _ForRules]
+_DONE: AbstractContextManager[None] = nullcontext()
 
 
 class Driver:
@@ -48,40 +50,57 @@ class Driver:
 
     def __init__(
         self,
-        rules: RuleSet,
+        rules: RuleProgram,
         program: Program | None = None,
         *,
-        tick: int = 1_000_000,
         max_firings: int = 10_000,
         make: MakeMatcher = reference,
     ) -> None:
-        self.session = RuleSession(rules, tick=tick, max_firings=max_firings)
-        self.network = None if program is None else Network(program, make)
+        self.session = RuleSession(rules, max_firings=max_firings)
+        self.patterns = None if program is None else Patterns(program, make)
         self.seen = 0  # events the patterns were given
         self.clock: int | None = None
         self._read = fed_to_patterns(program)
 
     def apply(self, operation: Operation) -> list[Told]:
-        told = self._pass(operation.time)
-        happened = self._done(operation)
-        self.clock = operation.time
-        queue: _Queue = deque()
-        if operation.kind == EVENT and operation.type in self._read:
-            queue.append(_ForPatterns(operation.type, dict(operation.fields), operation.time))
-        return told + self._settle(happened, queue)
+        with self._whole():
+            told = self._pass(operation.time)
+            happened = self._done(operation)
+            self.clock = operation.time
+            queue: _Queue = deque()
+            if operation.kind == EVENT and operation.type in self._read:
+                queue.append(_ForPatterns(operation.type, dict(operation.fields), operation.time))
+            return told + self._settle(happened, queue)
 
     def advance(self, time: int) -> list[Told]:
         """Time has come this far: dates before it have passed."""
-        told = self._pass(time) + self._settle(self.session.advance(time))
-        self.clock = time
-        return told
+        with self._whole():
+            told = self._pass(time) + self._settle(self.session.advance(time))
+            self.clock = time
+            return told
 
     def finish(self) -> list[Told]:
         """Nothing will come any more: all dates pass, and patterns end."""
-        told = self._pass(None)
-        if self.network is not None:
-            told += self._after_patterns(self.network.on_end(self.clock or 0))
-        return told + self._settle(self.session.finish())
+        with self._whole():
+            told = self._pass(None)
+            if self.patterns is not None:
+                told += self._after_patterns(self.patterns.on_end(self.clock or 0))
+            return told + self._settle(self.session.finish())
+
+    def _whole(self) -> AbstractContextManager[None]:
+        """A step that fails changes nothing. Without patterns the session sees to it."""
+        return _DONE if self.patterns is None else self._with_patterns(self.patterns)
+
+    @contextmanager
+    def _with_patterns(self, patterns: Patterns) -> Iterator[None]:
+        mark, seen, clock = patterns.begin(), self.seen, self.clock
+        try:
+            with self.session.as_one():
+                yield
+        except BaseException:
+            patterns.take_back(mark)
+            self.seen, self.clock = seen, clock
+            raise
 
     def _done(self, operation: Operation) -> list[Happening]:
         session, o = self.session, operation
@@ -101,18 +120,18 @@ class Driver:
     def _pass(self, until: int | None) -> list[Told]:
         """Dates before a time, in order. Without patterns the session does it by itself."""
         told: list[Told] = []
-        while self.network is not None and (date := self.next_date()) is not None:
+        while self.patterns is not None and (date := self.next_date()) is not None:
             if until is not None and date >= until:
                 break
             self.clock = date
-            told += self._settle(pass_date(self.session, date))
-            told += self._after_patterns(self.network.on_events((), date + 1))
+            told += self._settle(self.session.pass_dates(date + 1))
+            told += self._after_patterns(self.patterns.on_events((), date + 1))
         return told
 
     def next_date(self) -> int | None:
         """When time has passed this, there is something to do without any operation."""
-        matched = None if self.network is None else self.network.next_look()
-        return min((d for d in (next_date(self.session), matched) if d is not None), default=None)
+        matched = None if self.patterns is None else self.patterns.next_look()
+        return min((d for d in (self.session.next_date(), matched) if d is not None), default=None)
 
     # Rules and patterns, each with what the other made.
 
@@ -120,10 +139,10 @@ class Driver:
         told: list[Told] = []
         queue = deque() if queue is None else queue
         self._note(happened, told, queue)
-        while queue and self.network is not None:
+        while queue and self.patterns is not None:
             item = queue.popleft()
             if isinstance(item, _ForPatterns):
-                found = self.network.on_events([self._event(item)])
+                found = self.patterns.on_events([self._event(item)])
                 queue.extend(self._matches(found, told))
             else:
                 time = max(item.time, self.clock or item.time)
@@ -149,11 +168,11 @@ class Driver:
 
     def _matches(self, found: dict[str, Findings], told: list[Told]) -> list[_ForPatterns | _ForRules]:
         """Matches are told, and go on to the rules, in the order in which they became certain."""
-        assert self.network is not None
+        assert self.patterns is not None
         made: list[_ForPatterns | _ForRules] = []
         for name, findings in found.items():
             for match in findings.matches:
-                fields = self.network.rows[name].fields(match)
-                told.append(Told("matched", name, match.detected, fields=self.network.rows[name].row(match)))
+                fields = self.patterns.rows[name].fields(match)
+                told.append(Told("matched", name, match.detected, fields=self.patterns.rows[name].row(match)))
                 made.append(_ForRules(name, fields, match.detected))
         return sorted(made, key=lambda one: one.time)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import Any
 
 from cepheid.engines.local.times import PER_SECOND
@@ -13,6 +14,7 @@ from cepheid.engines.rules.feeding import check_no_way_round, pattern_types
 from cepheid.engines.rules.given import rule_set_of
 from cepheid.errors import InputMistake
 from cepheid.pattern.rule_model import ObjectType, RuleSet
+from cepheid.rules.program import RuleProgram
 
 
 @dataclass(frozen=True)
@@ -21,9 +23,24 @@ class Prepared:
     program: Program | None
     tick: int  # in microseconds
     max_firings: int
+    identity: str = field(default_factory=lambda: token_hex(8), compare=False)  # the same wherever it travels
+
+    @property
+    def compiled(self) -> RuleProgram:
+        """Made once in a process, and shared by all its sessions: of a task on Spark, too, that is sent many times."""
+        found = _COMPILED.get(self.identity)
+        if found is None:
+            found = _COMPILED[self.identity] = RuleProgram(self.rules, self.tick)
+            while len(_COMPILED) > _MOST_COMPILED:
+                del _COMPILED[next(iter(_COMPILED))]
+        return found
 
     def driver(self, make: MakeMatcher = reference) -> Driver:
-        return Driver(self.rules, self.program, tick=self.tick, max_firings=self.max_firings, make=make)
+        return Driver(self.compiled, self.program, max_firings=self.max_firings, make=make)
+
+
+_MOST_COMPILED = 32
+_COMPILED: dict[str, RuleProgram] = {}  # the latest
 
 
 def prepare(

@@ -21,7 +21,7 @@ def driver_state(driver: Driver) -> dict[str, Any]:
     """What must be kept of a driver."""
     return {
         "session": driver.session.snapshot(),
-        "patterns": None if driver.network is None else driver.network.snapshot(),
+        "patterns": None if driver.patterns is None else driver.patterns.snapshot(),
         "seen": driver.seen,
         "clock": driver.clock,
     }
@@ -29,8 +29,8 @@ def driver_state(driver: Driver) -> dict[str, Any]:
 
 def restore_driver(driver: Driver, state: dict[str, Any]) -> None:
     driver.session.restore(state["session"])
-    if driver.network is not None:
-        driver.network.restore(state["patterns"])
+    if driver.patterns is not None:
+        driver.patterns.restore(state["patterns"])
     driver.seen, driver.clock = state["seen"], state["clock"]
 
 

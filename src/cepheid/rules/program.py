@@ -1,0 +1,34 @@
+"""Rules made ready to be run: all that sessions of the same rules share. Nothing in it changes."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from hashlib import sha256
+
+from cepheid.pattern.rule_model import Retract, RuleSet
+from cepheid.rules.actions import ready_action
+from cepheid.rules.network import Network
+from cepheid.rules.resolve import ready_rule
+
+
+class RuleProgram:
+    def __init__(self, ruleset: RuleSet, tick: int = 1_000_000) -> None:
+        """`tick`: the microseconds of one tick of the clock."""
+        self.ruleset, self.tick = ruleset, tick
+        self.rules = [ready_rule(rule, n, tick) for n, rule in enumerate(ruleset.rules)]
+        self.actions = [[ready_action(a, r) for a in r.rule.actions] for r in self.rules]
+        self.retractable = frozenset(
+            rule.lines[rule.place_of(action.variable)].type
+            for rule in self.rules
+            for action in rule.rule.actions
+            if isinstance(action, Retract)
+        )
+        self.keys = {(t.name, t.event): t.key for t in ruleset.types if t.key is not None}
+        self.network = Network(self.rules, self.retractable)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the rules: a state of others means nothing to them."""
+        text = re.sub(r" at 0x[0-9a-f]+", "", repr((self.ruleset, self.tick)))
+        return sha256(text.encode()).hexdigest()[:16]
