@@ -17,9 +17,9 @@ from typing import Any
 import doc_examples
 import pytest
 from click.testing import CliRunner
+from in_browser import WIDE
 from pictures import terminal_picture
 from sybil.example import SybilFailure
-from test_in_browser import WIDE, browser  # noqa: F401  (a fixture)
 
 from cepheid.cli import main
 
@@ -116,7 +116,7 @@ def test_the_mistakes_are_mended_from_the_messages_alone(
 
 
 @pytest.fixture
-def page(browser: Any) -> Iterator[Any]:  # noqa: F811
+def page(browser: Any) -> Iterator[Any]:
     """A page that must neither complain nor ask for anything from elsewhere."""
     context = browser.new_context(viewport=WIDE, color_scheme="light", device_scale_factor=1)
     opened = context.new_page()
