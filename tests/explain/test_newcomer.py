@@ -196,4 +196,5 @@ def output_in_colour(arguments: list[str]) -> str:
     env |= {"PYTHONPATH": str(Path(sys.modules["cepheid"].__file__ or "").parents[1])}
     env.pop("NO_COLOR", None)
     command = [sys.executable, "-m", "cepheid", *arguments]
-    return subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=True).stdout
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=env, check=True)
+    return done.stdout.replace(f"{ROOT}{os.sep}", "")  # as if it were called in the clone
