@@ -110,6 +110,17 @@ def test_a_cascade_that_fails_in_its_last_step() -> None:
     assert [f.fields["n"] for f in rules.facts("Keep")] == [1]
 
 
+def test_of_a_table_all_rows_or_none() -> None:
+    rules = started()
+    before = rules.snapshot()
+    rows = [{"time": t, "eqpt": "pump", "grade": g, "parts": 1} for t, g in ((11, 4), (12, "high"))]
+    with pytest.raises(EvaluationError):
+        rules.read(events={"Alarm": rows})
+    assert rules.snapshot() == before
+    rules.read(events={"Alarm": rows[:1]})
+    assert [(e.id, e.time) for e in rules.events("Alarm")] == [("a1", 10), (1, 11)]
+
+
 def test_a_loop_that_reaches_the_limit() -> None:
     text = "rule Up { when { ?c: Counter(on == true) } then { modify ?c { n = n + 1; } } }"
     rules = Rules(text, max_firings=20)

@@ -388,7 +388,7 @@ def test_snapshots_of_other_rules_or_versions_are_refused() -> None:
     with pytest.raises(SnapshotMistake, match="other rules"):
         RuleSession(RuleSet((ALONE,))).restore(state)
     with pytest.raises(SnapshotMistake, match="version 99"):
-        session.restore(state.replace(b'"version":1', b'"version":99'))
+        session.restore(state.replace(b'"version":2', b'"version":99'))
     with pytest.raises(SnapshotMistake, match="not a snapshot"):
         session.restore(b"nonsense")
 

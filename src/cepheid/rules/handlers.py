@@ -82,7 +82,7 @@ class _Source:
         self.lines.append("    " * deep + text)
 
     def made(self, deep: int) -> None:
-        """From here on there is an event. It is made without its `__init__`, which takes three times as long."""
+        """From here on there is an event. It is made without its `__init__`, which takes longer."""
         self.line("if event is None:", deep)
         fields = {
             "type": repr(self.type),

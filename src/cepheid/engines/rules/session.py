@@ -22,7 +22,7 @@ from cepheid.engines.rules.operations import (
 )
 from cepheid.engines.rules.prepared import prepare
 from cepheid.engines.rules.reading import OperationMaker, read_events, read_facts, rule_columns
-from cepheid.engines.rules.saving import restored, snapshot_of
+from cepheid.engines.rules.saving import driver_state, restore_driver, restored, snapshot_of
 from cepheid.engines.rules.tables import RuleResults
 from cepheid.engines.rules.told import Object, Told, firing_text
 from cepheid.engines.session_matchers import session_matchers
@@ -169,11 +169,20 @@ class Rules:
     # Tables and files.
 
     def read(self, facts: Any = None, events: Any = None, **columns: str) -> Happened:
-        """All of tables or files in the order of time, as `run_rules` reads them; time goes on from where it is."""
+        """All of tables or files in the order of time, as `run_rules` reads them; time goes on from where it is.
+
+        If one of the rows fails, none of them is read.
+        """
         maker = OperationMaker(self.rules, rule_columns(columns), self._clock)
         given = [*read_facts(facts, maker), *read_events(events, maker)]
         operations = with_ends(in_order(given, self._driver.clock))
-        return self._happened([one for o in operations for one in self._driver.apply(o)])
+        before = driver_state(self._driver)
+        try:
+            return self._happened([one for o in operations for one in self._driver.apply(o)])
+        except BaseException:
+            self._driver = self._prepared.driver(self._matchers())
+            restore_driver(self._driver, before)
+            raise
 
     # What there is.
 
