@@ -3,8 +3,9 @@
 The pattern is `A -> all B as b -> C` within an hour, user by user. An hour of a user holds some 25 events; all in all
 there are more trends than could be listed. "plain" is the floor: the events in each event's window are counted by numpy
 over the same table. The other times are `cepheid.match` over an Arrow table, all included: of the count, and of three
-aggregates. Before times are told, the rows of some users are worked out again with Python's numbers, class by class,
-and those of a short window by listing all matches.
+aggregates. At last four queries over the same closure, as one program, which shares the work, and one by one. Before
+times are told, the rows of some users are worked out again with Python's numbers, class by class, and those of a short
+window by listing all matches; queries say in a program what they say alone.
 
     python benchmarks/trends.py [--events 1000000]
 """
@@ -29,6 +30,11 @@ from cepheid.trends.by_class import ByClass
 from cepheid.trends.matcher import TrendMatcher
 
 FOLDER = Path("build/bench")
+ASKED = ("count_trends()", "count_events(b)", "sum_trends(b.v)", "max_trends(b.v)")
+ONE = (
+    "stream S{} = A -> all B as b -> C .within(1h) .partition_by(user) .trend_aggregate(x: {}, rows: moment) "
+    ".emit(user: user, x: x)"
+)
 USERS_A_MILLION = 1000
 HOUR = 3600
 QUERY = (
@@ -50,6 +56,7 @@ def main() -> None:
     print(" ".join(f"{title:>12}" for title in titles))
     for count in (most // 4, most // 2, most):
         rows.append(_row(count))
+    rows.append(_together(most))
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "trends.json").write_text(json.dumps(rows, indent=1) + "\n")
 
@@ -75,6 +82,27 @@ def _row(count: int) -> dict[str, float]:
         "count_seconds": counted,
         "seconds": whole,
     }
+
+
+def _together(count: int) -> dict[str, float]:
+    """Queries that share a closure share the work."""
+    table = _events(count)
+    queries = [ONE.format(number, asked) for number, asked in enumerate(ASKED)]
+    program = "\n".join(queries)
+
+    def apart() -> dict[str, Any]:
+        return {
+            name: rows for q in queries for name, rows in cepheid.run(q, table, engine="compiled").items()
+        }
+
+    assert cepheid.run(program, table, engine="compiled") == apart()
+    one = _seconds(lambda: cepheid.run(queries[-1], table, engine="compiled"))
+    shared = _seconds(lambda: cepheid.run(program, table, engine="compiled"))
+    alone = _seconds(apart)
+    print(
+        f"{len(queries)} queries, {count:,} events: {shared:.2f} s together, {alone:.2f} s apart; one takes {one:.2f} s"
+    )
+    return {"events": count, "queries": len(queries), "together": shared, "apart": alone, "one": one}
 
 
 def _events(count: int) -> pa.Table:

@@ -10,6 +10,7 @@ from known_laws import draw, random_law
 
 import cepheid
 from cepheid.errors import CepheidError
+from cepheid.forecast import columns
 from cepheid.forecast.scoring import score
 
 ROUNDED = ("forecast_time", "forecast_low", "forecast_high")
@@ -76,6 +77,7 @@ def test_columns_of_its_own() -> None:
         ("A as a -> B[v > a.v]", "horizon: 3"),
         ("A -> B .stnm()", "horizon: 3"),
         ("A -> B within 3s -> C", "horizon: 3"),
+        ("A -> B{20} -> C", "horizon: 3"),  # more rounds than places tell apart
         ("A -> B .partition_by(key)", "horizon: 3, model: key"),
     ],
 )
@@ -84,6 +86,34 @@ def test_what_it_does_not_take(pattern: str, arguments: str) -> None:
     with pytest.raises(CepheidError) as caught:
         cepheid.run(f"stream S = {pattern} .forecast({arguments})", rows, engine="compiled")
     assert caught.value.code == "not_compiled"
+
+
+def test_parts_and_little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys in several parts, and tables that are full again and again: nothing else is said."""
+    pattern = "A as a -> B as b -> C .within(9s) .partition_by(key)"
+    query = f"stream S = {pattern} .forecast(horizon: 4s, confidence: 0, warmup: 99)"
+    rows = _events(700, 7)
+    whole = cepheid.run(query, rows, engine="compiled")
+    monkeypatch.setattr(columns, "_ROOM", 4)
+    monkeypatch.setattr(columns, "_UNITS", 2)
+    monkeypatch.setattr(columns, "_LEAST_OF_A_PART", 50)
+    parts = cepheid.run(query, rows, engine="compiled", threads=3)
+    assert len(whole.forecasts["S"]) > 200
+    assert parts.forecasts["S"] == whole.forecasts["S"]
+    assert parts.outcomes["S"] == whole.outcomes["S"]
+
+
+def test_tests_far_apart() -> None:
+    """Symbols are told apart by a table where the tests of a stream lie close together, and by sorting where not."""
+    many = "\n".join(f"stream T{i} = Y[v > {i}] -> Z .partition_by(key)" for i in range(20))
+    own = "A as a -> first B as b -> first C as c .within(9s) .partition_by(key)"
+    told = f"stream S = {own} .forecast(horizon: 4s, confidence: 0.1, warmup: 99)"
+    between = f"stream U = A -> Y[v > 20] -> B -> Y[v > 99] .partition_by(key)\n{many}"
+    rows = [{**row, "v": 1} for row in _events(400, 3)]
+    slow = cepheid.run(told, rows, engine="reference")
+    for text in (f"{told}\n{between}", f"{between}\n{told}"):
+        fast = cepheid.run(text, rows, engine="compiled")
+        assert _comparable(fast.forecasts["S"]) == _comparable(slow.forecasts["S"]) != []
 
 
 @pytest.mark.soak

@@ -47,16 +47,18 @@ def test_a_score_by_hand() -> None:
         _row("d", 1, 0.0, 0.9, 10.0),  # the input ends before: left out
         _row("e", 1, 0.0, 0.2, 10.0),  # open at the end, but beyond its horizon: it did not come true
         _row("f", 1, 0.0, 0.5, 10.0),  # nothing is known of it
+        _row("g", 1, 8.0, 0.5, 18.0),  # came true, but had it not, that would not be known yet: left out
     ]
     outcomes = [
         _end("a", 3, 5.0, "completed"),
         _end("b", 9, 11.0, "completed"),
         _end("c", 4, 6.0, "ended"),
         _end("d", 2, 9.0, "open"),
-        _end("e", 2, 12.0, "open"),
+        _end("e", 2, 14.0, "open"),
+        _end("g", 2, 9.0, "completed"),
     ]
     found = score(forecasts, outcomes)
-    assert (found.forecasts, found.undecided, found.base_rate) == (5, 2, 0.4)
+    assert (found.forecasts, found.undecided, found.base_rate) == (5, 3, 0.4)
     assert found.brier == pytest.approx((0.2**2 + 0.4**2 + 0.3**2 + 0.1**2 + 0.2**2) / 5)
     assert found.brier_of_base_rate == pytest.approx(0.24)
     assert [(d.low, d.count, d.happened) for d in found.deciles] == [

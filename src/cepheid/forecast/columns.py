@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheid.forecast import kernel as k
-from cepheid.forecast.completion import Completion, Reach, expected, quantile
-from cepheid.forecast.context_tree import BEGINNING, MOST_NODES, ContextTree
-from cepheid.forecast.gaps import FINENESS, Gaps
-from cepheid.forecast.matcher import longest_memory, reach_of
-from cepheid.forecast.model import MOST_SYMBOLS, Learned, due_after
-from cepheid.forecast.moves import Moves, moves_of, why_no_table
+from cepheid.forecast.certainty import why_uncertain
+from cepheid.forecast.completion import Completion
+from cepheid.forecast.context_counts import ContextTable, Ints, deepest
+from cepheid.forecast.evidence import Evidence
+from cepheid.forecast.gaps import BINS, Floats, GapTable
+from cepheid.forecast.kernel import words as k
+from cepheid.forecast.kernel.entrance import finish, go_on
+from cepheid.forecast.model import due_after
+from cepheid.forecast.moves import Moves, moves_of
 from cepheid.forecast.outcomes import DONE, Outcome, Outcomes
+from cepheid.forecast.reach import Reach, longest_memory, reach_of
+from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.plan.plan import Plan
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-_BINS = 64 * FINENESS + 2
 _MOST_SYMBOLS = 16  # the tables of gaps are squares of it
-_ROOM = 1 << 14
+_ROOM, _UNITS = 1 << 12, 1 << 10  # to begin with
+_LEAST_OF_A_PART = 1 << 15  # events
+_NEVER = np.iinfo(np.int64).max
+
+Each = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]  # `map`, or that of a pool of threads
 
 
 def why_not_in_columns(plan: Plan) -> str | None:
@@ -36,215 +42,118 @@ def why_not_in_columns(plan: Plan) -> str | None:
         return "its model is given"
     if forecast.where is not None:
         return "its forecasts have a condition"
-    return why_no_table(plan)
+    return why_uncertain(plan)
 
 
 @dataclass(frozen=True)
 class EventColumns:
-    """Events in total order. `bits`: the tests each passes, in the order of the plan's tests."""
+    """Events key by key, each key's in total order."""
 
-    bits: Ints
+    symbols: NDArray[np.uint8]
     times: Ints
-    keys: Ints
-    key_count: int
+    ranks: Ints  # places in the total order of all
+    offsets: Ints  # where each key begins; one more
+    bits: list[
+        int
+    ]  # of each symbol: the tests passed, in the order of the plan's. They are numbered as they come
+    firsts: list[int]  # the rank of its first event
 
 
 @dataclass(frozen=True)
-class ToldRun:
-    """A run by its events: (event, position, rank) of each, the last one first."""
-
-    key: int
-    start: int
-    chain: Ints
-
-
-@dataclass(frozen=True)
-class ToldForecast:
-    event: int  # among the columns
-    run: int
-    index: int  # in its partition
-    probability: float
-    depth: int
-    expected: timedelta
-    low: timedelta
-    high: timedelta
-
-
-@dataclass
 class Told:
-    """All that was said, and what became of it."""
+    """All that was said, and what became of it; columns as the kernel names them."""
 
-    runs: list[ToldRun] = field(default_factory=list)
-    forecasts: list[ToldForecast] = field(default_factory=list)
-    outcomes: list[tuple[int, int, int, int]] = field(default_factory=list)  # run, time, index, what
+    rows: Ints
+    values: Floats
+    runs: Ints
+    chain: Ints
+    outcomes: Ints
 
 
 class ColumnForecasts:
-    """One stream's forecasts over all its events; None of `of` means that the kernel cannot take them."""
+    """One stream's forecasts over all its events."""
 
-    def __init__(self, plan: Plan, events: EventColumns, symbols: list[int], moves: Moves) -> None:
+    def __init__(self, plan: Plan, events: EventColumns) -> None:
         assert plan.forecast is not None
-        self.plan, self.forecast, self.moves = plan, plan.forecast, moves
+        self.plan, self.forecast, self.events = plan, plan.forecast, events
+        moves = moves_of(plan, events.bits) if len(events.bits) <= _MOST_SYMBOLS else None
+        if moves is None:
+            raise Unsupported("its forecasts have too many symbols or places")
+        self.moves: Moves = moves
+        self.table = (*moves.arrays(), np.array([bits != 0 for bits in events.bits], np.int64))
         self.reach: Reach = reach_of(plan)
-        self.symbols = symbols
-        self.times = events.times
-        order = np.argsort(symbols)
-        numbers = order[np.searchsorted(np.array(symbols)[order], events.bits)]
-        self.events = (numbers.astype(np.int64), events.times, events.keys, events.bits != 0)
-        self.told = Told()
-        self._reserve(events.key_count)
-        self._begin_learning()
-        self.completion: Completion | None = None
-        self.version = -1
-        self.laws = (np.zeros((1, len(symbols)), np.int64), 0)
-        self.says: tuple[Any, ...] = (np.zeros((1, 1, 1)), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self.keep = longest_memory(plan)
+        self.depth = deepest(len(events.bits), self.forecast.max_depth)
+        self.width = 1.0  # of a step in time, in microseconds
+        symbols = len(events.bits)
+        self.laws: tuple[Any, ...] = (np.zeros((1, symbols), np.int64), 0, np.full(1, -1.0))
+        none = np.zeros(0, np.int64)
+        self.says: tuple[Any, ...] = (np.zeros((1, 1, 1)), np.zeros((1, 1, 1)), none, none, none)
 
-    @classmethod
-    def of(cls, plan: Plan, events: EventColumns) -> ColumnForecasts | None:
-        own, first = np.unique(events.bits, return_index=True)
-        symbols = own[np.argsort(first)].tolist()  # numbered as they come
-        if len(symbols) > min(_MOST_SYMBOLS, MOST_SYMBOLS):
-            return None
-        moves = moves_of(plan, symbols)
-        return None if moves is None else cls(plan, events, symbols, moves)
-
-    def _reserve(self, keys: int) -> None:
-        depth = max(self.forecast.max_depth, 1)
-        self.n = np.zeros(k.N_WIDTH, np.int64)
-        self.n[k.N_NODES], self.n[k.N_DUE] = 1, self.forecast.warmup
-        self.keys = np.full((keys, k.K_WIDTH), -1, np.int64)
-        self.keys[:, [k.K_COUNT, k.K_INDEX, k.K_CONTEXT]] = 0
-        self.recent = np.full((keys, depth), BEGINNING, np.int64)
-        self.units, self.said = np.zeros((0, k.U_WIDTH), np.int64), np.zeros(0)
-        self.n[k.N_FREE] = -1
-        self._grow(1024)
-        self._buffers(_ROOM)
-
-    def _buffers(self, room: int) -> None:
-        self.rows, self.values = np.zeros((room, k.F_WIDTH), np.int64), np.zeros((room, 2))
-        self.runs = np.zeros((room, k.R_WIDTH), np.int64)
-        self.chain = np.zeros((8 * room, 3), np.int64)
-        self.outcomes = np.zeros((2 * room, k.O_WIDTH), np.int64)
-
-    def _grow(self, size: int) -> None:
-        """More room for runs; the new ones are free."""
-        before = len(self.units)
-        units, said = np.zeros((size, k.U_WIDTH), np.int64), np.zeros(size)
-        units[:before], said[:before] = self.units, self.said
-        units[before:, k.U_NEXT] = np.arange(before + 1, size + 1)
-        units[size - 1, k.U_NEXT] = self.n[k.N_FREE]
-        self.n[k.N_FREE] = before
-        self.n[k.N_FREES] += size - before
-        self.units, self.said, self.scratch = units, said, np.zeros(2 * size, np.int64)
-
-    def _begin_learning(self) -> None:
-        symbols, places = len(self.symbols), len(self.moves.places)
-        depth = self.forecast.max_depth
-        nodes = min(MOST_NODES, sum((symbols + 1) ** level for level in range(depth + 1)))
-        self.children = np.full((nodes, symbols + 1), -1, np.int64)
-        self.counts = np.zeros((nodes, symbols), np.int64)
-        self.totals, self.odds = np.zeros(nodes, np.int64), np.zeros(nodes)
-        self.gap_counts = np.zeros((symbols, symbols, _BINS), np.int64)
-        self.gap_sums = np.zeros((symbols, symbols, _BINS), np.int64)
-        self.silent, self.followed = np.zeros(symbols, np.int64), np.zeros(symbols, np.int64)
-        self.seen = np.zeros((max(places, 1), symbols), np.int64)
-        self.visited = np.full(max(places, 1), -1, np.int64)
-        self.path = np.zeros(depth + 2, np.int64)
-
-    # The loop.
-
-    def run(self, end: int) -> Told:
+    def run(self, end: int, each: Each = map, most_parts: int = 1) -> Told:
         """All events, and time up to the end."""
-        while (why := self._go_on(end)) != k.AT_END:
-            if why == k.WORK_OUT:
-                self._take()  # by what was said until now
-                self._work_out()
-            elif why == k.GROW:
-                self._grow(2 * len(self.units))
-            elif not self._take():
-                self._buffers(2 * len(self.rows))
-        self._take()
-        return self.told
+        count, due = len(self.events.ranks), self.forecast.warmup
+        parts = _parts(self.events.offsets, most_parts)
+        works = [_Part(self, first, last) for first, last in parts] if due <= count else []
+        waited = -1
+        while works:
+            until = min(due, count)
+            last = int(np.flatnonzero(self.events.ranks == until - 1)[0])
+            will_wait = last if due <= count else -1
+            clock = int(self.events.times[last])
+            list(each(lambda work: work.go_on(until, clock, (waited, will_wait)), works))  # noqa: B023
+            if will_wait < 0:
+                break
+            self._work_out(works, until)
+            waited, due = will_wait, due_after(until, self.forecast.warmup)
+        for work in works:
+            work.finish(end)
+        return _joined([work.told() for work in works])
 
-    def _go_on(self, end: int) -> int:
-        forecast, within = self.forecast, self.plan.pattern.within
-        width = 1.0 if self.completion is None else self.completion.width
-        horizon = -1 if forecast.horizon is None else forecast.horizon
-        keep = longest_memory(self.plan)
-        found: int = k.go_on(
-            self.n,
-            self.events,
-            self.keys,
-            self.recent,
-            self.units,
-            self.said,
-            self.moves.arrays(),
-            (
-                self.children,
-                self.counts,
-                self.totals,
-                self.odds,
-                self.gap_counts,
-                self.gap_sums,
-                self.silent,
-                self.followed,
-                self.seen,
-                self.visited,
-                self.path,
-            ),
-            (horizon, -1 if within is None else within, width, forecast.confidence, forecast.change),
-            self.laws,
-            self.says,
-            self.version,
-            -1 if keep is None else keep,
-            (self.rows, self.values, self.runs, self.chain, self.outcomes, self.scratch),
-            end,
-            forecast.max_depth,
-        )
-        return found
+    # What was learned.
 
-    def _work_out(self) -> None:
-        events = int(self.n[k.N_EVENTS])
-        self.n[k.N_DUE] = due_after(events, self.forecast.warmup)
-        learned = self.learned()
-        completion = Completion.of(learned.tree, learned.gaps, learned.outcomes, self.reach)
-        self.completion, self.version = completion, self.version + 1
-        self.laws = (np.array(completion.laws.next, np.int64), completion.laws.first)
-        own = {number: place for place, number in enumerate(self.visited.tolist()) if number >= 0}
+    def _work_out(self, works: list[_Part], events: int) -> None:
+        evidence = self._evidence(works, events)
+        completion = Completion.of(evidence, self.reach, self.forecast.max_depth)
+        self.width = completion.width
+        laws = completion.laws
+        self.laws = (np.array(laws.next, np.int64), laws.first, np.array(completion.hopes))
+        own = self._visited(works)
         masks = np.array([sum(1 << own[p] for p in places) for places in completion.sets], np.int64)
         order = np.argsort(masks)
         numbers = np.array(list(completion.sets.values()), np.int64)
-        self.says = (np.array(completion.chances), masks[order], numbers[order])
+        depths = np.array(laws.depths, np.int64)
+        self.says = (completion.chances, completion.areas, masks[order], numbers[order], depths)
 
-    def learned(self) -> Learned:
+    def _evidence(self, works: list[_Part], events: int) -> Evidence:
         """As the matcher that is not compiled has it."""
-        nodes, symbols = int(self.n[k.N_NODES]), int(self.n[k.N_KNOWN])
-        tree = ContextTree(
-            self.forecast.max_depth,
-            symbols,
-            [_known(row[1:], row[0]) for row in self.children[:nodes].tolist()],
-            [{s: c for s, c in enumerate(row) if c} for row in self.counts[:nodes].tolist()],
-            self.totals[:nodes].tolist(),
-            self.odds[:nodes].tolist(),
-        )
-        numbers = {bits: number for number, bits in enumerate(self.symbols[:symbols])}
-        return Learned(tree, numbers, self._gaps(symbols), self._outcomes(), int(self.n[k.N_EVENTS]))
+        symbols = sum(first < events for first in self.events.firsts)
+        if deepest(symbols, self.forecast.max_depth) != self.depth:
+            raise Unsupported("its forecasts have symbols that come late, and make contexts shorter")
+        counts: Ints = sum(work.counts for work in works)  # type: ignore[assignment]
+        rows = np.flatnonzero(counts.any(axis=1))
+        digits = rows[:, None] // works[0].base ** np.arange(self.depth) % works[0].base
+        gap_counts: Ints = sum(work.gap_counts for work in works)  # type: ignore[assignment]
+        gap_sums: Floats = sum(work.gap_sums for work in works)  # type: ignore[assignment]
+        silent: Ints = sum(work.silent for work in works)  # type: ignore[assignment]
+        seen = np.nonzero(gap_counts)
+        gaps = GapTable(np.stack([*seen, gap_counts[seen]], axis=1), gap_sums[seen], silent[:symbols])
+        contexts = ContextTable(digits - 1, counts[rows][:, :symbols])
+        return Evidence(contexts, gaps, self._outcomes(works), events)
 
-    def _gaps(self, symbols: int) -> Gaps:
-        bins: dict[tuple[int, int], dict[int, list[int]]] = {}
-        for before, after, number in np.argwhere(self.gap_counts).tolist():
-            one = [int(self.gap_counts[before, after, number]), int(self.gap_sums[before, after, number])]
-            bins.setdefault((before, after), {})[number] = one
-        silent = {s: c for s, c in enumerate(self.silent.tolist()) if c}
-        return Gaps(bins, silent, {s: c for s, c in enumerate(self.followed.tolist()) if c})
+    def _visited(self, works: list[_Part]) -> list[int]:
+        """The places that were visited, in the order in which they were."""
+        first = np.min([work.visited for work in works], axis=0)
+        return [int(place) for place in np.argsort(first, kind="stable") if first[place] < _NEVER]
 
-    def _outcomes(self) -> Outcomes:
-        visited = [int(p) for p in np.argsort(self.visited) if self.visited[p] >= 0]
-        numbers = {place: number for number, place in enumerate(visited)}
+    def _outcomes(self, works: list[_Part]) -> Outcomes:
+        numbers = {place: number for number, place in enumerate(self._visited(works))}
         found = Outcomes({self.moves.places[place]: number for place, number in numbers.items()})
-        for place, symbol in np.argwhere(self.seen).tolist():
-            count = int(self.seen[place, symbol])
-            found.learn(numbers[place], symbol, self._outcome(place, symbol, numbers), count)
+        seen = np.bitwise_or.reduce([work.seen for work in works], axis=0)
+        for symbol, places in enumerate(seen.tolist()):
+            for place, number in numbers.items():
+                if places >> place & 1:
+                    found.learn(number, symbol, self._outcome(place, symbol, numbers))
         return found
 
     def _outcome(self, place: int, symbol: int, numbers: dict[int, int]) -> Outcome:
@@ -253,43 +162,141 @@ class ColumnForecasts:
         ends = {int(self.moves.stays[place, symbol]), int(self.moves.children[place, symbol])}
         return tuple(sorted(numbers[end] for end in ends if end >= 0))
 
-    # What is told.
 
-    def _take(self) -> bool:
-        """What lies in the buffers; the answer: was there anything?"""
+class _Part:
+    """Some of the keys: their open runs, what is learned from them and told of them."""
+
+    def __init__(self, whole: ColumnForecasts, first: int, last: int) -> None:
+        self.whole, events = whole, whole.events
+        symbols, places = len(events.bits), len(whole.moves.places)
+        self.n = np.zeros(k.N_WIDTH, np.int64)
+        self.keys = np.zeros((last - first, k.K_WIDTH), np.int64)
+        self.keys[:, [k.K_HEAD, k.K_TAIL, k.K_SYMBOL]] = -1
+        self.keys[:, k.K_AT] = events.offsets[first:last]
+        self.ends, self.first = events.offsets[first + 1 : last + 1], first
+        self.units, self.said = np.zeros((0, k.U_WIDTH), np.int64), np.zeros(0)
+        self.n[k.N_FREE] = -1
+        self._grow(_UNITS)
+        self.rows, self.values = np.zeros((_ROOM, k.F_WIDTH), np.int64), np.zeros((_ROOM, k.V_WIDTH))
+        self.runs = np.zeros((_ROOM, k.R_WIDTH), np.int64)
+        self.chain = np.zeros((4 * _ROOM, k.C_WIDTH), np.int64)
+        self.outcomes = np.zeros((2 * _ROOM, k.O_WIDTH), np.int64)
+        self.base = symbols + 1
+        self.counts = np.zeros((self.base**whole.depth, symbols), np.int64)
+        self.gap_counts = np.zeros((symbols, symbols, BINS), np.int64)
+        self.gap_sums = np.zeros((symbols, symbols, BINS))
+        self.silent, self.seen = np.zeros(symbols, np.int64), np.zeros(symbols, np.int64)
+        self.visited = np.full(places, _NEVER, np.int64)
+
+    def go_on(self, until: int, clock: int, waiting: tuple[int, int]) -> None:
+        while (stopped := self._go_on(until, clock, waiting)) != k.DONE:
+            self._grow(2 * len(self.units)) if stopped == k.GROW else self._enlarge()
+
+    def _go_on(self, until: int, clock: int, waiting: tuple[int, int]) -> int:
+        whole, events, forecast = self.whole, self.whole.events, self.whole.forecast
+        within, horizon = whole.plan.pattern.within, forecast.horizon
+        stopped: int = go_on(
+            self.n,
+            (events.symbols, events.times, events.ranks, self.ends),
+            self.keys,
+            self.units,
+            self.said,
+            self.scratch,
+            whole.table,
+            (
+                self.counts,
+                self.gap_counts,
+                self.gap_sums,
+                self.silent,
+                self.seen,
+                self.visited,
+                self.base,
+                whole.depth,
+            ),
+            (
+                -1 if horizon is None else horizon,
+                -1 if within is None else within,
+                whole.width,
+                forecast.confidence,
+                forecast.change,
+                (1.0 - forecast.interval) / 2,
+            ),
+            whole.laws,
+            whole.says,
+            -1 if whole.keep is None else whole.keep,
+            (self.rows, self.values, self.runs, self.chain, self.outcomes),
+            until,
+            clock,
+            waiting,
+        )
+        return stopped
+
+    def finish(self, end: int) -> None:
+        within = self.whole.plan.pattern.within
+        bound = -1 if within is None else within
+        while finish(self.n, self.keys, self.units, self.said, self.outcomes, bound, end) != k.DONE:
+            self._enlarge()
+
+    def told(self) -> Told:
         n = self.n
-        taken = bool(n[k.N_ROWS] or n[k.N_OUTCOMES] or n[k.N_CHAIN])
-        for run in self.runs[: n[k.N_RUNS] - n[k.N_BASE]].tolist():
-            at, length = run[k.R_CHAIN], run[k.R_LENGTH]
-            chain = self.chain[at : at + length].copy()
-            self.told.runs.append(ToldRun(run[k.R_KEY], run[k.R_START], chain))
-        rows = zip(self.rows[: n[k.N_ROWS]].tolist(), self.values[: n[k.N_ROWS]].tolist(), strict=True)
-        self.told.forecasts += [self._forecast(row, values) for row, values in rows]
-        self.told.outcomes += [tuple(row) for row in self.outcomes[: n[k.N_OUTCOMES]].tolist()]
-        n[k.N_BASE], n[k.N_CHAIN], n[k.N_ROWS], n[k.N_OUTCOMES] = n[k.N_RUNS], 0, 0, 0
-        return taken
-
-    def _forecast(self, row: list[int], values: list[float]) -> ToldForecast:
-        completion = self.completion
-        assert completion is not None
-        chances, place = completion.chances[row[k.F_CONTEXT]][row[k.F_SET]], values[1]
-        areas = completion.areas[row[k.F_CONTEXT]][row[k.F_SET]]
-        tail, width = (1.0 - self.forecast.interval) / 2, completion.width
-        lengths = (
-            expected(chances, areas, place),
-            quantile(chances, place, tail),
-            quantile(chances, place, 1.0 - tail),
+        runs = self.runs[: n[k.N_RUNS]]
+        runs[:, k.R_KEY] += self.first
+        return Told(
+            self.rows[: n[k.N_ROWS]],
+            self.values[: n[k.N_ROWS]],
+            runs,
+            self.chain[: n[k.N_CHAIN]],
+            self.outcomes[: n[k.N_OUTCOMES]],
         )
-        return ToldForecast(
-            row[k.F_EVENT],
-            row[k.F_RUN],
-            row[k.F_INDEX],
-            values[0],
-            completion.laws.depths[row[k.F_CONTEXT]],
-            *(timedelta(microseconds=round(width * length)) for length in lengths),
+
+    def _grow(self, size: int) -> None:
+        """More room for runs; the new ones are free."""
+        before = len(self.units)
+        self.units, self.said = _longer(self.units, size), _longer(self.said, size)
+        self.units[before:, k.U_NEXT] = np.arange(before + 1, size + 1)
+        self.units[size - 1, k.U_NEXT] = self.n[k.N_FREE]
+        self.n[k.N_FREE] = before
+        self.n[k.N_FREES] += size - before
+        self.scratch = np.zeros(size, np.int64)
+
+    def _enlarge(self) -> None:
+        """More room for what is told."""
+        self.rows, self.values, self.runs, self.chain, self.outcomes = (
+            _longer(a, 2 * len(a)) for a in (self.rows, self.values, self.runs, self.chain, self.outcomes)
         )
 
 
-def _known(row: list[int], beginning: int) -> dict[int, int]:
-    found = {symbol: child for symbol, child in enumerate(row) if child >= 0}
-    return {**found, BEGINNING: beginning} if beginning >= 0 else found
+def _longer(array: Any, size: int) -> Any:
+    found = np.zeros((size, *array.shape[1:]), array.dtype)
+    found[: len(array)] = array
+    return found
+
+
+def _parts(offsets: Ints, most: int) -> list[tuple[int, int]]:
+    """Ranges of keys, with about as many events each; few events make one part."""
+    keys, events = len(offsets) - 1, int(offsets[-1])
+    count = max(1, min(most, events // _LEAST_OF_A_PART, keys))
+    cuts = np.searchsorted(offsets, events * np.arange(1, count) // count).tolist()
+    ends = sorted({0, *cuts, keys})
+    return list(pairwise(ends))
+
+
+def _joined(parts: list[Told]) -> Told:
+    """As if it had been one part: runs and their events are numbered on."""
+    runs = chain = 0
+    for part in parts:
+        part.rows[:, k.F_RUN] += runs
+        part.outcomes[:, k.O_RUN] += runs
+        part.runs[:, k.R_CHAIN] += chain
+        runs, chain = runs + len(part.runs), chain + len(part.chain)
+    empty = [(0, k.F_WIDTH), (0, k.V_WIDTH), (0, k.R_WIDTH), (0, k.C_WIDTH), (0, k.O_WIDTH)]
+    if not parts:
+        rows, values, *rest = (np.zeros(shape, np.int64) for shape in empty)
+        return Told(rows, values.astype(np.float64), *rest)
+    return Told(
+        np.concatenate([p.rows for p in parts]),
+        np.concatenate([p.values for p in parts]),
+        np.concatenate([p.runs for p in parts]),
+        np.concatenate([p.chain for p in parts]),
+        np.concatenate([p.outcomes for p in parts]),
+    )

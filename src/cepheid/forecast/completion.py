@@ -7,55 +7,58 @@ by its mean.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheid.forecast.context_tree import BEGINNING, ContextTree, Laws
-from cepheid.forecast.gaps import Floats, Gaps
+from cepheid.forecast.context_laws import Floats, Laws, laws_of
+from cepheid.forecast.evidence import Evidence
+from cepheid.forecast.gaps import GapTable
 from cepheid.forecast.outcomes import DONE, GONE, MOST_TOGETHER, Outcome, Outcomes
+from cepheid.forecast.reach import Reach
 
-MOST_STATES = 1024
+MOST_CONTEXTS, MOST_STATES = 128, 384  # states are contexts times sets of places
+_MOST_SOLVED = 1024  # equations that are solved for good; more are approached
 _ALMOST = 1.0 - 1e-9  # of events that all have one time: it comes to an end
+_MOST_SWEEPS, _ENOUGH = 400, 1e-10
 
 Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How far a forecast looks. `span` is the longest time that matters, None if no time is a bound."""
-
-    span: int | None
-    events: int | None
+Row = tuple[list[float], list[float]]
 
 
 @dataclass(frozen=True)
 class Completion:
-    """`chances[context][set][k]`: complete within k steps of `width` microseconds."""
+    """`chances[context, set, k]`: complete within k steps of `width` microseconds."""
 
     laws: Laws
     sets: dict[Outcome, int]
     width: float
-    size: int
-    chances: list[list[list[float]]]
-    areas: list[list[list[float]]]  # below the chances, up to each step
+    chances: Floats
+    areas: Floats  # below the chances, up to each step
+    hopes: list[float]  # by context: the best chance of any set
+    size: int  # of the grid, in steps
+    _rows: dict[tuple[int, int], Row] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tree: ContextTree, gaps: Gaps, outcomes: Outcomes, reach: Reach) -> Completion:
-        sets, ways, shares = _sets(outcomes, tree.symbols)
-        laws = _laws(tree, len(sets))
-        size = _fineness(len(laws.next), len(sets), tree.symbols, reach)
+    def of(cls, evidence: Evidence, reach: Reach, depth: int) -> Completion:
+        sets, ways, shares = _sets(evidence.outcomes, evidence.symbols)
+        gaps, count = evidence.gaps, max(len(sets), 1)
+        laws = laws_of(evidence.contexts, depth, min(MOST_CONTEXTS, MOST_STATES // count))
+        size = _fineness(len(laws.next), count, evidence.symbols, reach)
         span = reach.span if reach.span is not None else 4.0 * gaps.mean() * (reach.events or 1)
         width = _aligned(max(span / size, 1.0), gaps.commonest())
         size = max(1, min(2 * size, ceil(span / width)))
-        steps = _Steps(laws, gaps, ways, shares, width, size)
-        chances = steps.limited(reach.events) if reach.events is not None else steps.unlimited()
+        chain = _Chain(laws, gaps, ways, shares, width, size)
+        chances = chain.limited(reach.events) if reach.events is not None else chain.unlimited()
         areas = np.zeros_like(chances)
         areas[..., 1:] = np.cumsum((chances[..., 1:] + chances[..., :-1]) / 2, axis=-1)
-        return cls(laws, sets, width, size, chances.tolist(), areas.tolist())
+        hopes = chances[..., -1].max(axis=1, initial=0.0).tolist()
+        return cls(laws, sets, width, chances, areas, hopes, size)
 
     def number(self, context: int, places: Outcome) -> int | None:
         """Of the set of places; of the best of them, if the set as a whole is not known."""
@@ -63,11 +66,21 @@ class Completion:
         if number is not None:
             return number
         known = [self.sets[p,] for p in places if (p,) in self.sets]
-        return max(known, key=lambda one: self.chances[context][one][-1], default=None)
+        return max(known, key=lambda one: float(self.chances[context, one, -1]), default=None)
+
+    def row(self, context: int, number: int) -> Row:
+        """The chances and the areas, as lists: what is asked for again and again is quicker there."""
+        found = self._rows.get((context, number))
+        if found is None:
+            found = self.chances[context, number].tolist(), self.areas[context, number].tolist()
+            self._rows[context, number] = found
+        return found
 
     def place(self, budget: float | None) -> float:
         """Where on the grid a length of time is."""
-        return float(self.size) if budget is None else min(max(budget / self.width, 0.0), float(self.size))
+        if budget is None or budget >= self.size * self.width:
+            return float(self.size)
+        return budget / self.width if budget > 0.0 else 0.0
 
 
 def value_at(row: list[float], place: float) -> float:
@@ -115,16 +128,6 @@ def _fineness(contexts: int, sets: int, symbols: int, reach: Reach) -> int:
     return 128 if contexts * max(sets, 1) <= 200 else 64
 
 
-def _laws(tree: ContextTree, sets: int) -> Laws:
-    """As deep as the tree speaks for, and as there is room for."""
-    depth = tree.depth
-    laws = tree.laws(depth)
-    while len(laws.next) * max(sets, 1) > MOST_STATES and depth > 1:
-        depth -= 1
-        laws = tree.laws(depth)
-    return laws
-
-
 def _sets(outcomes: Outcomes, symbols: int) -> tuple[dict[Outcome, int], Numbers, Floats]:
     """All sets of places that can come up, and where each symbol leads from them: [set, symbol, way]."""
     sets: dict[Outcome, int] = {(place,): place for place in outcomes.places.values()}
@@ -157,83 +160,120 @@ def _sets(outcomes: Outcomes, symbols: int) -> tuple[dict[Outcome, int], Numbers
     return sets, ways, shares
 
 
-class _Steps:
-    """One event after the other. A set beyond the last is `done`, the one beyond it `gone`."""
+class _Chain:
+    """States are contexts times sets; each event is a step from one to another, or to the end of it."""
 
     def __init__(
-        self, laws: Laws, gaps: Gaps, ways: Numbers, shares: Floats, width: float, size: int
+        self, laws: Laws, gaps: GapTable, ways: Numbers, shares: Floats, width: float, size: int
     ) -> None:
-        symbols = ways.shape[1]
-        self.ways, self.shares, self.size = ways, shares, size
-        self.next = np.array(laws.next, np.int64).reshape(len(laws.next), symbols)
-        last = [symbols if s == BEGINNING else s for s in laws.last]
-        self.gaps = gaps.on_grid(symbols, width, size)[last]  # [context, symbol, step]
-        goes_on = np.array([gaps.goes_on(s) for s in laws.last])
-        self.symbols = np.array(laws.chances).reshape(len(laws.next), symbols) * goes_on[:, None]
+        contexts, (sets, symbols, most) = len(laws.next), ways.shape
+        self.shape, self.size = (contexts, sets), size
+        self.gaps = gaps.on_grid(width, size)  # [symbol before, symbol, step]
+        before = np.where(laws.last < 0, symbols, laws.last)
+        chances = laws.chances * gaps.goes_on()[before][:, None]
+        # Of each state [way of each symbol, state]: where it leads to, how often, by which symbol.
+        after = np.array(laws.next, np.int64).reshape(contexts, symbols)
+        goes_on = ways < sets  # neither done nor gone
+        to = after[:, None, :, None] * sets + np.where(goes_on, ways, 0)[None]
+        weights = chances[:, None, :, None] * (shares * goes_on)[None]
+        self.to, self.weights = (
+            v.transpose(2, 3, 0, 1).reshape(symbols * most, contexts * sets) for v in (to, weights)
+        )
+        used = self.weights.any(axis=1)
+        self.to, self.weights = self.to[used], self.weights[used]
+        self.by = np.repeat(np.arange(symbols), most)[used]
+        self.before = np.repeat(before, sets)
+        # States are sorted by their last symbol: [first, last) of each.
+        self.arrived = sets * np.searchsorted(laws.last, np.arange(symbols + 1))
+        self.blocks = _blocks(ways, sets)
+        complete = np.where(ways == sets, shares, 0.0).sum(axis=2)
+        in_time = np.cumsum(self.gaps, axis=2)[before]
+        self.done = (complete @ (chances[:, :, None] * in_time)).reshape(contexts * sets, size + 1)
 
-    def _empty(self) -> Floats:
-        """[context, set, step]; what is done is complete within any time."""
-        values = np.zeros((len(self.next), len(self.ways) + 2, self.size + 1))
-        values[:, -2] = 1.0
-        return values
-
-    def _after(self, values: Floats) -> Floats:
-        """What is left to hope for after each symbol: [context, set, symbol, ...]."""
-        found: Floats = np.zeros((len(self.next), *self.ways.shape[:2], *values.shape[2:]))
-        extra = (1,) * (values.ndim - 2)
-        for way in range(self.ways.shape[2]):
-            share = self.shares[None, :, :, way].reshape(1, *self.ways.shape[:2], *extra)
-            found += share * values[self.next[:, None, :], self.ways[None, :, :, way]]
-        return found
+    def _by_symbol(self) -> list[tuple[int, slice]]:
+        """The states at which each symbol arrives."""
+        ends = self.arrived.tolist()
+        return [(x, slice(first, last)) for x, (first, last) in enumerate(pairwise(ends))]
 
     def limited(self, events: int) -> Floats:
         """At most so many events."""
-        values = self._empty()
-        contexts, symbols = self.symbols.shape
-        sets, length = len(self.ways), self.size + 1
-        shift = np.arange(length)[None, :] - np.arange(length)[:, None]
-        kernel = np.where(shift >= 0, self.gaps[:, :, np.abs(shift)], 0.0) * self.symbols[:, :, None, None]
-        kernel = kernel.reshape(contexts, symbols * length, length)
+        length = self.size + 1
+        values: Floats = np.zeros((len(self.before), length))
+        lags = np.arange(length)[None, :] - np.arange(length)[:, None]
+        # [symbol before, symbol, from step, to step]
+        spread = np.where(lags >= 0, self.gaps[:, :, np.abs(lags)], 0.0)
+        later = np.zeros((len(values), len(self.gaps), length))
         for _ in range(events):
-            after = self._after(values).reshape(contexts, sets, symbols * length)
-            new = after @ kernel
-            if np.abs(new - values[:, :-2]).max(initial=0.0) < 1e-9:
+            for symbol, states in self._by_symbol():
+                for before, gaps in enumerate(spread[:, symbol]):
+                    later[states, before] = values[states] @ gaps
+            new = self.done.copy()
+            for to, weights in zip(self.to, self.weights, strict=True):
+                new += weights[:, None] * later[to, self.before]
+            changed = np.abs(new - values).max(initial=0.0)
+            values = new
+            if changed < 1e-9:
                 break
-            values[:, :-2] = new
-        return values[:, :-2]
+        return values.reshape(*self.shape, length)
 
     def unlimited(self) -> Floats:
         """As many events as there is time for. Events of one step of the grid are solved for together."""
-        values = self._empty()
-        contexts, sets = len(self.next), len(self.ways)
-        weights = self.gaps * self.symbols[:, :, None]
-        at_once = np.linalg.inv(np.eye(contexts * sets) - _ALMOST * self._together(weights[:, :, 0]))
-        after = np.zeros((contexts, sets, self.ways.shape[1], self.size + 1))
-        complete = np.where(self.ways == sets, self.shares, 0.0).sum(axis=2)  # [set, symbol]
+        values: Floats = np.zeros((len(self.before), self.size + 1))
+        later = np.zeros((len(values), len(self.gaps)))
+        where = self.to * len(self.gaps) + self.before
+        backwards = np.ascontiguousarray(self.gaps[:, :, ::-1])
+        solved = self._solved(self.weights * self.gaps[self.before[None, :], self.by[:, None], 0])
+        groups = self._by_symbol()
         for step in range(self.size + 1):
-            known = np.einsum(
-                "cxg,cuxg->cu", weights[:, :, 1 : step + 1], after[..., step - 1 :: -1][..., :step]
-            )
-            known += weights[:, :, 0] @ complete.T
-            values[:, :-2, step] = (at_once @ known.reshape(-1)).reshape(contexts, sets)
-            after[..., step] = self._after(values[:, :, step])
-        return np.clip(values[:, :-2], 0.0, 1.0)
+            known = self.done[:, step]
+            if step:
+                for symbol, states in groups:
+                    gaps = backwards[:, symbol, self.size - step : self.size]
+                    later[states] = values[states, :step] @ gaps.T
+                known = known + (later.reshape(-1)[where] * self.weights).sum(axis=0)
+            values[:, step] = solved(known, values[:, step - 1])
+        return np.clip(values, 0.0, 1.0).reshape(*self.shape, self.size + 1)
 
-    def _together(self, weights: Floats) -> Floats:
-        """From each state to each by an event of the same step."""
-        contexts, sets = len(self.next), len(self.ways)
-        found = np.zeros((contexts, sets, contexts, sets + 2))
-        symbols = np.arange(self.ways.shape[1])
-        for way in range(self.ways.shape[2]):
-            for symbol in symbols:
-                np.add.at(
-                    found,
-                    (
-                        np.arange(contexts)[:, None],
-                        np.arange(sets)[None, :],
-                        self.next[:, symbol][:, None],
-                        self.ways[:, symbol, way][None, :],
-                    ),
-                    weights[:, symbol][:, None] * self.shares[:, symbol, way][None, :],
-                )
-        return found[..., :-2].reshape(contexts * sets, contexts * sets)
+    def _solved(self, at_once: Floats) -> Callable[[Floats, Floats], Floats]:
+        """With all that comes in the same step. `about`: near the answer."""
+        if not at_once.any():
+            return lambda known, about: known
+        contexts, sets = self.shape
+        parts = [(np.arange(contexts)[:, None] * sets + block).reshape(-1) for block in self.blocks]
+        if max(map(len, parts)) > _MOST_SOLVED:
+            return lambda known, about: self._swept(at_once, known, about)
+        among = np.zeros((contexts * sets, contexts * sets))
+        np.add.at(among, (np.arange(len(among))[None, :], self.to), _ALMOST * at_once)
+        # Of each part: its equations solved, and how it depends on those before it.
+        solved = [np.linalg.inv(np.eye(len(own)) - among[np.ix_(own, own)]) for own in parts]
+        before = [np.concatenate([[], *parts[:number]]).astype(np.int64) for number in range(len(parts))]
+        others = [among[np.ix_(own, earlier)] for own, earlier in zip(parts, before, strict=True)]
+
+        def solve(known: Floats, about: Floats) -> Floats:
+            found: Floats = np.empty(len(known))
+            for own, inverse, earlier, other in zip(parts, solved, before, others, strict=True):
+                found[own] = inverse @ (known[own] + other @ found[earlier])
+            return found
+
+        return solve
+
+    def _swept(self, at_once: Floats, known: Floats, about: Floats) -> Floats:
+        for _ in range(_MOST_SWEEPS):
+            before, about = about, known + (about[self.to] * at_once).sum(axis=0)
+            if np.abs(about - before).max() < _ENOUGH:
+                break
+        return about
+
+
+def _blocks(ways: Numbers, sets: int) -> list[Numbers]:
+    """Sets that lead to each other belong together; each block comes after those it leads to."""
+    leads = np.eye(sets, dtype=np.bool_)
+    for symbols in ways.transpose(2, 1, 0):
+        for to in symbols:
+            from_ = np.flatnonzero(to < sets)
+            leads[from_, to[from_]] = True
+    for middle in range(sets):
+        leads |= leads[:, middle, None] & leads[middle]
+    both = leads & leads.T
+    order = np.argsort(leads.sum(axis=1), kind="stable")
+    return [np.flatnonzero(both[one]) for one in order.tolist() if one == np.flatnonzero(both[one])[0]]

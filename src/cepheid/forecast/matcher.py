@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from cepheid.errors import InputMistake
-from cepheid.forecast.completion import Completion, Reach, expected, quantile, value_at
+from cepheid.forecast.completion import Completion, Row, expected, quantile, value_at
 from cepheid.forecast.key_forecasts import KeyForecasts, Said
 from cepheid.forecast.model import Learned, Model
 from cepheid.forecast.outcomes import GONE
 from cepheid.forecast.places import Held, Places, Unit
+from cepheid.forecast.reach import longest_memory, reach_of
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.found import Findings, Foretold, Outcome
 from cepheid.matching.ids import match_id
-from cepheid.matching.lifecycle import Completed, Listener, RunEvent
+from cepheid.matching.lifecycle import Listener
 from cepheid.matching.moment import Moment
 from cepheid.matching.partition import Partition
 from cepheid.matching.protocol import Key
@@ -30,6 +31,7 @@ from cepheid.pattern.forecast_values import FORECAST_VALUES
 from cepheid.pattern.times import from_microseconds
 from cepheid.plan.plan import Plan
 
+_NOTHING = Findings()
 _MODEL = "model"  # the name under which the shared model lies among the keys' texts: none of them looks so
 
 
@@ -45,9 +47,9 @@ class ForecastMatcher(ReferenceMatcher):
         late_memory: int = 0,
         trained: dict[str, Any] | None = None,
     ) -> None:
-        super().__init__(plan, self._on_life, tests=tests, late_memory=late_memory)
+        super().__init__(plan, listener, tests=tests, late_memory=late_memory)
         assert plan.forecast is not None
-        self.forecast, self.others = plan.forecast, listener
+        self.forecast = plan.forecast
         self.reach = reach_of(plan)
         self.trained = trained
         if trained is None and not self.forecast.learn:
@@ -60,7 +62,12 @@ class ForecastMatcher(ReferenceMatcher):
         self.keep = longest_memory(plan)
         self.shared: Model | None = None
         self.completions: list[Held] = []
+        self.known_bits: dict[tuple[tuple[bool, ...], ...], int] = {}
         self.model_touched = False
+        alone = replace(plan, forecast=None)
+        # May an event that passes no test be kept from the runs? It changes none of them.
+        self.may_pass_by = self.places.lasting and not alone.sees_all_events and not alone.closing_types
+        self.passed_by = False
         names = (*plan.key_names, *FORECAST_VALUES)
         where = self.forecast.where
         self.where = None if where is None else compile_value(where, keys=names)
@@ -92,7 +99,7 @@ class ForecastMatcher(ReferenceMatcher):
         state: KeyForecasts | None = partition.beside
         if state is None:
             own = self._new_model() if self.forecast.per_key else None
-            depth = (own or self.model()).learned.tree.depth
+            depth = (own or self.model()).learned.contexts.wished
             state = partition.beside = KeyForecasts.new(depth, own)
         return state
 
@@ -103,47 +110,87 @@ class ForecastMatcher(ReferenceMatcher):
         model = self._model_of(state)
         if not state.unchanged(partition):  # windows that ended in between
             state.look(partition, self.places, model)
-        before = state.units
-        found = self._watched(partition, lambda: partition.on_event(event))
+        self.passed_by = False
         if event.late:  # out of order: nothing to learn from
-            self._looked(partition, state, model)
+            found = self._watched(partition, lambda: partition.on_event(event))
+            state.look(partition, self.places, model)
             return self._with_outcomes(found, partition, state, event.time)
-        symbol = model.learned.symbol(_bits(self.tests.look_at(event)))
-        done = self._looked_and_learned(partition, state, model, before, event, symbol)
+        bits = self._bits(self.tests.look_at(event))
+        symbol = model.learned.symbol(bits)
+        if state.lost:
+            self._learn_lost(state, model, symbol)
+        self.passed_by = self.may_pass_by and not bits
+        if self.passed_by:
+            partition.pass_by(event)
+            found = _NOTHING
+            if self.forecast.learn:
+                state.learn_stayed(symbol, model)
+        else:
+            found = self._offered_to_runs(partition, state, model, event, symbol)
         self._remember(state, model, event, symbol)
-        found = self._with_outcomes(found, partition, state, event.time, done)
-        model.settle() if self.forecast.learn else None
-        return replace(found, forecasts=tuple(self._foretold(partition, state, model, event.time)))
+        if self.forecast.learn:
+            model.settle()
+        rows = self._foretold(partition, state, model, event.time)
+        return replace(found, forecasts=tuple(rows)) if rows else found
 
-    def _looked_and_learned(
+    def _bits(self, seen: Seen) -> int:
+        """The tests an event passes alone, in the order of the plan's own."""
+        passed = (seen.positions, seen.absences, seen.guards)
+        bits = self.known_bits.get(passed)
+        if bits is None:
+            every = [fits for of_a_kind in passed for fits in of_a_kind]
+            bits = self.known_bits[passed] = sum(fits << number for number, fits in enumerate(every))
+        return bits
+
+    def _offered_to_runs(
+        self, partition: Partition, state: KeyForecasts, model: Model, event: Event, symbol: int
+    ) -> Findings:
+        before, by_place = state.units, state.by_place
+        found = self._watched(partition, lambda: partition.on_event(event))
+        done: list[Held] = []
+        if self.completions or not self.places.lasting or not state.unchanged(partition):
+            state.look(partition, self.places, model)
+            done = self._ends(partition, state, before, event)
+            self._learn_moves(state, model, before, by_place, event, symbol, done)
+        elif self.forecast.learn:
+            state.learn_stayed(symbol, model)
+        return self._with_outcomes(found, partition, state, event.time, done)
+
+    def _schedule(self, key: Key, partition: Partition, now: int) -> None:
+        if self.passed_by and partition.scheduled is not None:
+            return  # nothing has changed but the time of its last event: it is looked at early enough
+        super()._schedule(key, partition, now)
+
+    def _learn_moves(
         self,
-        partition: Partition,
         state: KeyForecasts,
         model: Model,
         before: dict[Held, Unit],
+        by_place: dict[int, int],
         event: Event,
         symbol: int,
-    ) -> list[Held]:
-        """What the event did to the open runs. The answer: what is complete now."""
+        done: list[Held],
+    ) -> None:
+        """What the event did to the open runs. `done`: what is complete now."""
+        if self.forecast.learn:
+            known = self.places.certain and state.learn_again(by_place, symbol, model)
+            if not known:
+                state.learn_moved(before, event, symbol, done, model)
+        if self.places.queued:
+            state.placed = {held: unit.place for held, unit in state.units.items()}
+
+    def _learn_lost(self, state: KeyForecasts, model: Model, symbol: int) -> None:
+        """Runs that the bound of a step has ended: it counts as what the next event did."""
         for place in state.lost if self.forecast.learn else ():
             model.learned.outcomes.learn(place, symbol, GONE)
         state.lost.clear()
-        if self.places.lasting and not self.completions and state.unchanged(partition):
-            if self.forecast.learn:
-                state.stayed(symbol, model)
-            return []
-        state.look(partition, self.places, model)
-        done = self._ends(partition, state, before, event)
-        if self.forecast.learn:
-            state.moved(before, event, symbol, done, model)
-        if self.places.queued:
-            state.placed = {held: unit.place for held, unit in state.units.items()}
-        return done
 
     def _ends(
         self, partition: Partition, state: KeyForecasts, before: dict[Held, Unit], event: Event
     ) -> list[Held]:
         """What completed: given out, or complete and only held back for more."""
+        if self.places.certain:
+            return self.completions
         held_back = [
             held
             for held, unit in state.units.items()
@@ -162,9 +209,7 @@ class ForecastMatcher(ReferenceMatcher):
             state.context = laws.next[state.context][symbol]
         else:
             state.version = -1
-        state.recent.insert(0, symbol)
-        state.recent.pop()
-        state.last = event.time
+        state.took(symbol, event.time)
 
     def _timed(self, partition: Partition, time: int) -> Findings:
         found = self._watched(partition, lambda: partition.on_time(time))
@@ -192,7 +237,7 @@ class ForecastMatcher(ReferenceMatcher):
         if not self.completions and state.unchanged(partition):
             return found
         before = state.units
-        self._looked(partition, state, self._model_of(state))
+        state.look(partition, self.places, self._model_of(state))
         self._note_lost(state, before, time)
         return self._with_outcomes(found, partition, state, time)
 
@@ -205,19 +250,11 @@ class ForecastMatcher(ReferenceMatcher):
             if held not in state.units and held not in done and not by_window:
                 state.lost.append(unit.place)
 
-    def _looked(self, partition: Partition, state: KeyForecasts, model: Model) -> None:
-        state.look(partition, self.places, model)
-
-    def _watched(self, partition: Partition, step: Any) -> Findings:
-        self.completions = []
-        found: Findings = step()
+    def _watched(self, partition: Partition, step: Callable[[], Findings]) -> Findings:
+        partition.given = []
+        found = step()
+        self.completions = [self.places.name(run.events()) for run in partition.given]
         return found
-
-    def _on_life(self, what: RunEvent) -> None:
-        if isinstance(what, Completed):
-            self.completions.append(self.places.name(what.taken))
-        if self.others is not None:
-            self.others(what)
 
     # What is said.
 
@@ -228,44 +265,47 @@ class ForecastMatcher(ReferenceMatcher):
         if state.version != model.version:
             state.context, state.version = completion.laws.at(state.recent), model.version
         rows: list[Foretold] = []
-        for places, units in state.by_set.items():
+        if completion.hopes[state.context] < self.forecast.confidence:
+            return rows
+        for places, units in state.by_set().items():
             number = completion.number(state.context, places)
-            if number is None or completion.chances[state.context][number][-1] < self.forecast.confidence:
-                continue
-            for held in units:
-                self._foretell(partition, state, completion, number, held, time, rows)
+            if number is not None:
+                row = completion.row(state.context, number)
+                if row[0][-1] >= self.forecast.confidence:
+                    rows += self._of_set(partition, state, completion, row, units, time)
         return rows
 
-    def _foretell(
+    def _of_set(
         self,
         partition: Partition,
         state: KeyForecasts,
         completion: Completion,
-        number: int,
-        held: Held,
+        row: Row,
+        units: Iterable[Held],
         time: int,
-        rows: list[Foretold],
-    ) -> None:
-        unit, forecast = state.units[held], self.forecast
-        budget = self._budget(unit.start, time)
-        place = completion.place(budget)
-        probability = value_at(completion.chances[state.context][number], place)
-        said = state.said.get(held)
-        if probability < forecast.confidence or (
-            said is not None and abs(probability - said.probability) < forecast.change
-        ):
-            return
-        values = self._told(completion, number, place, probability, unit, state)
-        until = None if budget is None else from_microseconds(time + budget)
-        last = None if forecast.events is None else partition.index + forecast.events
-        values, run = (*values, until, last), unit.runs[0]
-        if self.where is not None:
-            moment = Moment(None, run.binds, None, (*partition.key, *values))
-            if self.where(moment) is not True:
-                return
-        run_id = said.run_id if said is not None else _run_id(partition, run, len(held))
-        state.said[held] = Said(run_id, probability, unit.start)
-        rows.append(Foretold(run_id, partition.key, run.binds, time, partition.index, unit.start, values))
+    ) -> Iterator[Foretold]:
+        """Of units that differ in how much time they have: those that pass, and have changed enough."""
+        confidence, change = self.forecast.confidence, self.forecast.change
+        for held in units:
+            unit, said = state.units[held], state.said.get(held)
+            budget = self._budget(unit.start, time)
+            place = completion.place(budget)
+            probability = value_at(row[0], place)
+            if probability < confidence or (
+                said is not None and abs(probability - said.probability) < change
+            ):
+                continue
+            values = self._told(completion, row, place, probability, unit, state)
+            until = None if budget is None else from_microseconds(time + budget)
+            last = None if self.forecast.events is None else partition.index + self.forecast.events
+            values, run = (*values, until, last), unit.runs[0]
+            if self.where is not None:
+                moment = Moment(None, run.binds, None, (*partition.key, *values))
+                if self.where(moment) is not True:
+                    continue
+            run_id = said.run_id if said is not None else _run_id(partition, run, len(held))
+            state.said[held] = Said(run_id, probability, unit.start)
+            yield Foretold(run_id, partition.key, run.binds, time, partition.index, unit.start, values)
 
     def _budget(self, start: int, time: int) -> int | None:
         """How much time there is: up to the horizon, and to the end of the window."""
@@ -273,12 +313,12 @@ class ForecastMatcher(ReferenceMatcher):
         if within is None:
             return horizon
         left = start + within - time
-        return left if horizon is None else min(horizon, left)
+        return left if horizon is None or left < horizon else horizon
 
     def _told(
         self,
         completion: Completion,
-        number: int,
+        row: Row,
         place: float,
         probability: float,
         unit: Unit,
@@ -286,13 +326,13 @@ class ForecastMatcher(ReferenceMatcher):
     ) -> tuple[Any, ...]:
         """As in FORECAST_VALUES, without how far it looks."""
         width, tail = completion.width, (1.0 - self.forecast.interval) / 2
-        row, areas = completion.chances[state.context][number], completion.areas[state.context][number]
+        chances, areas = row
         last = self.plan.automaton.positions[unit.runs[0].last.position].step
         return (
             probability,
-            _duration(width * expected(row, areas, place)),
-            _duration(width * quantile(row, place, tail)),
-            _duration(width * quantile(row, place, 1.0 - tail)),
+            _duration(width * expected(chances, areas, place)),
+            _duration(width * quantile(chances, place, tail)),
+            _duration(width * quantile(chances, place, 1.0 - tail)),
             last.alias or last.type,
             completion.laws.depths[state.context],
         )
@@ -373,28 +413,6 @@ class ForecastMatcher(ReferenceMatcher):
     def restore(self, state: bytes) -> None:
         self.shared = None
         super().restore(state)
-
-
-def reach_of(plan: Plan) -> Reach:
-    assert plan.forecast is not None
-    spans = [s for s in (plan.forecast.horizon, plan.pattern.within) if s is not None]
-    return Reach(min(spans, default=None), plan.forecast.events)
-
-
-def longest_memory(plan: Plan) -> int | None:
-    """So long after its last event a key is remembered; None: always, as what it has learned by itself is."""
-    assert plan.forecast is not None
-    if plan.forecast.per_key:
-        return None
-    spans = [s for s in (plan.forecast.horizon, plan.pattern.within) if s is not None]
-    return max(spans, default=None)
-
-
-def _bits(seen: Seen) -> int:
-    bits = 0
-    for number, fits in enumerate((*seen.positions, *seen.absences, *seen.guards)):
-        bits |= fits << number
-    return bits
 
 
 def _complete(partition: Partition, runs: Iterable[Run]) -> bool:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cepheid.forecast.completion import Completion, Reach
-from cepheid.forecast.context_tree import ContextTree
+from cepheid.forecast.completion import Completion
+from cepheid.forecast.context_counts import Context, ContextCounts
+from cepheid.forecast.evidence import Evidence
 from cepheid.forecast.gaps import Gaps
-from cepheid.forecast.outcomes import Outcome, Outcomes
+from cepheid.forecast.outcomes import Outcomes
+from cepheid.forecast.reach import Reach
 
 MOST_SYMBOLS = 64
-_GROWTH, _STEP = 1.4, 50  # what is foretold is worked out anew when so much more has been learned
+# What is foretold is worked out anew when two fifths more have been learned; later on, when twice as much.
+_STEP, _GROWTH = 50, 1.4
+_MANY, _GROWTH_OF_MANY = 10_000, 2
 
 
 @dataclass
 class Learned:
     """What was seen: which symbols follow which, after how long, and what they did to runs."""
 
-    tree: ContextTree
+    contexts: ContextCounts
     symbols: dict[int, int] = field(default_factory=dict)  # the tests an event passes, as bits -> its number
     gaps: Gaps = field(default_factory=Gaps)
     outcomes: Outcomes = field(default_factory=Outcomes)
@@ -34,18 +37,23 @@ class Learned:
             found = self.symbols[bits] = len(self.symbols)
         return found
 
-    def learn(self, recent: Sequence[int], symbol: int, gap: int | None) -> None:
+    def learn(self, recent: Context, symbol: int, gap: int | None) -> None:
         """`recent`: the symbols before it, the last one first. `gap`: None for the first event of a key."""
         self.events += 1
-        self.tree.learn(recent, symbol)
+        self.contexts.learn(recent, symbol)
         if gap is not None:
             self.gaps.learn(recent[0], symbol, gap)
+
+    def evidence(self) -> Evidence:
+        """As it is now: what is learned later does not change it."""
+        gaps = self.gaps.table(self.contexts.symbols)
+        return Evidence(self.contexts.table(), gaps, self.outcomes.copy(), self.events)
 
     def as_data(self) -> dict[str, Any]:
         return {
             "events": self.events,
             "symbols": list(self.symbols),
-            "tree": self.tree.as_data(),
+            "contexts": self.contexts.as_data(),
             "gaps": self.gaps.as_data(),
             "outcomes": self.outcomes.as_data(),
         }
@@ -53,7 +61,7 @@ class Learned:
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Learned:
         return cls(
-            ContextTree.from_data(data["tree"]),
+            ContextCounts.from_data(data["contexts"]),
             {bits: number for number, bits in enumerate(data["symbols"])},
             Gaps.from_data(data["gaps"]),
             Outcomes.from_data(data["outcomes"]),
@@ -63,7 +71,8 @@ class Learned:
 
 def due_after(events: int, warmup: int) -> int:
     """After how many events the chances are worked out again."""
-    return max(events + _STEP, int(events * _GROWTH), warmup)
+    growth = _GROWTH if events < _MANY else _GROWTH_OF_MANY
+    return max(events + _STEP, int(events * growth), warmup)
 
 
 class Model:
@@ -72,17 +81,18 @@ class Model:
     def __init__(
         self, reach: Reach, learned: Learned, warmup: int, basis: dict[str, Any] | None = None
     ) -> None:
+        """`basis`: what the chances were worked out from, if they were."""
         self.reach, self.learned, self.warmup = reach, learned, warmup
-        self.basis = basis  # what `completion` was worked out of: a restart must say the same
+        self.basis: Evidence | None = None
         self.completion: Completion | None = None
         self.version = 0  # contexts are numbered anew with each
         self.due = warmup
         if basis is not None:
-            self._say(Learned.from_data(basis))
+            self._say(Evidence.from_data(basis))
 
     @classmethod
     def new(cls, reach: Reach, depth: int, warmup: int) -> Model:
-        return cls(reach, Learned(ContextTree(depth)), warmup)
+        return cls(reach, Learned(ContextCounts(depth)), warmup)
 
     def settle(self) -> None:
         """To be called after each event: says something new if it is time to."""
@@ -90,21 +100,19 @@ class Model:
             self.work_out()
 
     def work_out(self) -> None:
-        self.basis = self.learned.as_data()
-        self._say(self.learned)
+        self._say(self.learned.evidence())
 
-    def _say(self, learned: Learned) -> None:
-        self.due = due_after(learned.events, self.warmup)
-        if learned.tree.symbols and learned.events >= self.warmup:
-            self.completion = Completion.of(learned.tree, learned.gaps, learned.outcomes, self.reach)
+    def _say(self, evidence: Evidence) -> None:
+        self.basis = evidence
+        self.due = due_after(evidence.events, self.warmup)
+        if evidence.symbols and evidence.events >= self.warmup:
+            self.completion = Completion.of(evidence, self.reach, self.learned.contexts.wished)
             self.version += 1
 
     def as_data(self) -> dict[str, Any]:
-        return {"learned": self.learned.as_data(), "basis": self.basis}
+        basis = None if self.basis is None else self.basis.as_data()
+        return {"learned": self.learned.as_data(), "basis": basis}
 
     @classmethod
     def from_data(cls, data: dict[str, Any], reach: Reach, warmup: int) -> Model:
         return cls(reach, Learned.from_data(data["learned"]), warmup, data["basis"])
-
-
-__all__ = ["Learned", "Model", "Outcome", "Reach"]

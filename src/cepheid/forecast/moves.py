@@ -19,33 +19,11 @@ from cepheid.matching.partition import Partition
 from cepheid.matching.run import Run
 from cepheid.matching.tests import PlanTests
 from cepheid.pattern.event import Event
-from cepheid.pattern.model import Emission, Limits, Selection, SkipTo
 from cepheid.plan.event_tests import Answered, tests_of
 from cepheid.plan.plan import Plan
 
 MOST = 60  # places: a set of them is a word of bits
 Table = NDArray[np.int64]
-
-
-def why_no_table(plan: Plan) -> str | None:
-    """What of the pattern a table cannot say."""
-    automaton, pattern = plan.automaton, plan.pattern
-    beta = [p.beta for p in automaton.positions] + [a.beta for a in automaton.absences]
-    beta += [g.beta for g in plan.guards]
-    tests = [e.tests for e in automaton.edges] + [a.tests for a in automaton.accepts]
-    if any(beta) or any(tests):
-        return "its forecasts depend on comparisons of events"
-    if automaton.scopes or any(e.gap is not None for e in automaton.edges):
-        return "its forecasts depend on the bounds of steps"
-    if any(a.node.within is not None for a in automaton.absences) or any(
-        c.until is not None for c in automaton.closures
-    ):
-        return "its forecasts depend on more than the symbols"
-    if pattern.every is not None or pattern.selection is Selection.STNM or pattern.skip.to is not SkipTo.NONE:
-        return "its runs depend on each other"
-    if plan.emission is Emission.LONGEST or pattern.limits != Limits() or pattern.eager:
-        return "its matches depend on each other"
-    return None
 
 
 @dataclass(frozen=True)
@@ -68,7 +46,14 @@ class Moves:
             self.positions,
             self.starts,
             self.start_positions,
+            self._affected(),
         )
+
+    def _affected(self) -> Table:
+        """By symbol: the places, as bits, from where it leads anywhere else, or completes a run."""
+        own = np.arange(len(self.places))[:, None]
+        moves = (self.stays != own) | (self.children >= 0) | (self.completes != 0)
+        return np.bitwise_or.reduce(np.where(moves, np.int64(1) << own, 0), axis=0)
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,9 @@ class Outcomes:
         whole = sum(chance for _, chance in likely)
         return [(outcome, chance / whole) for outcome, chance in likely]
 
+    def copy(self) -> Outcomes:
+        return Outcomes(dict(self.places), {at: dict(ways) for at, ways in self.seen.items()})
+
     def as_data(self) -> dict[str, Any]:
         return {
             "places": list(self.places),

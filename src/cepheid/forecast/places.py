@@ -11,28 +11,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from cepheid.forecast.certainty import MOST_COUNTED, rounds, why_uncertain
 from cepheid.matching.partition import Partition
 from cepheid.matching.run import Run
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import Arrow, Selection, SkipTo
-from cepheid.plan.automaton import ClosureSpec
 from cepheid.plan.plan import Plan
 
 Held = tuple[Event, ...]  # the events of a unit, in the order they were taken (or only the first): its name
-_MOST_COUNTED = 16
 _MOST_OLDER = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """`place`: its number among the places the model knows."""
+    """`place`: its number among the places the model knows; `start`: the time of its first event."""
 
     place: int
     runs: tuple[Run, ...]
-
-    @property
-    def start(self) -> int:
-        return self.runs[0].start_time
+    start: int
 
 
 class Places:
@@ -40,24 +36,16 @@ class Places:
 
     def __init__(self, plan: Plan) -> None:
         self.automaton = plan.automaton
-        self.counted = [_counted(c) for c in plan.automaton.closures]
+        self.counted = [min(rounds(c), MOST_COUNTED) for c in plan.automaton.closures]
+        self.certain = why_uncertain(plan) is None
         self.neighbours = any(e.arrow is Arrow.NEXT for e in plan.automaton.edges) or any(
             a.node.next for a in plan.automaton.absences
         )
         self.by_start = plan.pattern.selection is Selection.STNM or plan.pattern.every is not None
         # Where runs use events up for each other, it matters how many stand before a run.
         self.queued = plan.pattern.selection is Selection.STNM or plan.pattern.skip.to is not SkipTo.NONE
-
-    @property
-    def lasting(self) -> bool:
-        """Is a run at the same place as long as it takes no event?"""
-        return not self.neighbours and not self.queued
-
-    def units(self, partition: Partition) -> dict[Held, list[Run]]:
-        found: dict[Held, list[Run]] = {}
-        for run in partition.runs:
-            found.setdefault(self.name(run.events()), []).append(run)
-        return found
+        # Is a run at the same place as long as it takes no event?
+        self.lasting = not self.neighbours and not self.queued
 
     def name(self, taken: Held) -> Held:
         return taken[:1] if self.by_start else taken
@@ -79,8 +67,3 @@ class Places:
             older = len({r.start for r in partition.runs if r.start < run.start})
             place = (*place, min(older, _MOST_OLDER))
         return place
-
-
-def _counted(closure: ClosureSpec) -> int:
-    """Up to where the number of rounds matters."""
-    return min(closure.min if closure.max is None else closure.max, _MOST_COUNTED)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import log
-from statistics import mean, median
+from statistics import fmean, median
 from typing import Any
 
 from cepheid.errors import InputMistake
@@ -113,12 +113,12 @@ def score(forecasts: Iterable[Row], outcomes: Iterable[Row], threshold: float = 
             code="nothing_to_score",
             hint="confidence: 0 gives a forecast for every open run; the input must go on beyond the horizon",
         )
-    rate = mean(s.hit for s in scored)
+    rate = fmean(s.hit for s in scored)
     return Score(
         len(scored),
         len(given) - len(scored),
         rate,
-        mean((s.probability - s.hit) ** 2 for s in scored),
+        fmean((s.probability - s.hit) ** 2 for s in scored),
         rate * (1.0 - rate),
         _log_loss((s.probability, s.hit) for s in scored),
         _log_loss((rate, s.hit) for s in scored),
@@ -134,14 +134,21 @@ def score(forecasts: Iterable[Row], outcomes: Iterable[Row], threshold: float = 
 
 
 def decided(forecasts: Iterable[Row], outcomes: Iterable[Row]) -> Iterable[Scored]:
-    """Those whose end is known."""
+    """Those whose end is known, and whose time is over.
+
+    Of a forecast that looks beyond the last of the outcomes only a completion could be known by now, no failure: to
+    count those that came true already would flatter it.
+    """
     ends: dict[str, list[tuple[int, float, str]]] = {}
     for row in outcomes:
         ends.setdefault(row["run_id"], []).append((row["event"], _seconds(row["time"]), row["outcome"]))
     for own in ends.values():
         own.sort()
+    reached = max((time for own in ends.values() for _, time, _ in own), default=0.0)
     for row in forecasts:
-        at = _seconds(row["time"])
+        at, until = _seconds(row["time"]), row.get("forecast_until")
+        if until is not None and _seconds(until) > reached:
+            continue
         end = next((e for e in ends.get(row["run_id"], ()) if _ends(e, row["event"], at)), None)
         found = None if end is None else _decided(row, at, *end)
         if found is not None:
@@ -192,7 +199,7 @@ def _length(value: Any) -> float | None:
 
 
 def _log_loss(pairs: Iterable[tuple[float, bool]]) -> float:
-    return mean(-log(min(max(p if hit else 1.0 - p, _TINY), 1.0)) for p, hit in pairs)
+    return fmean(-log(min(max(p if hit else 1.0 - p, _TINY), 1.0)) for p, hit in pairs)
 
 
 def _deciles(scored: Sequence[Scored]) -> tuple[Decile, ...]:
@@ -200,7 +207,7 @@ def _deciles(scored: Sequence[Scored]) -> tuple[Decile, ...]:
     for number in range(10):
         own = [s for s in scored if min(int(s.probability * 10), 9) == number]
         if own:
-            foretold, happened = mean(s.probability for s in own), mean(s.hit for s in own)
+            foretold, happened = fmean(s.probability for s in own), fmean(s.hit for s in own)
             found.append(Decile(number / 10, (number + 1) / 10, len(own), foretold, happened))
     return tuple(found)
 
@@ -252,10 +259,10 @@ def _time_error(scored: Sequence[Scored]) -> TimeError | None:
     ]
     return TimeError(
         len(pairs),
-        mean(happened - foretold for happened, foretold, _ in pairs),
-        mean(abs(happened - foretold) for happened, foretold, _ in pairs),
-        mean(abs(happened - middle) for happened, _, _ in pairs),
-        mean(inside) if inside else None,
+        fmean(happened - foretold for happened, foretold, _ in pairs),
+        fmean(abs(happened - foretold) for happened, foretold, _ in pairs),
+        fmean(abs(happened - middle) for happened, _, _ in pairs),
+        fmean(inside) if inside else None,
     )
 
 

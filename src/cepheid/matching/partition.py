@@ -65,6 +65,7 @@ class Partition:
         self.evicted = 0
         self.scheduled: int | None = None  # when the matcher looks at it again
         self.found = Collected()
+        self.given: list[Run] | None = None  # runs that gave a match, for a matcher that asks for them
         self.beside: Any = None  # what a matcher that does more than to match keeps of the key
 
     # The three things that happen: an event, time passing, the end.
@@ -85,6 +86,12 @@ class Partition:
         if self.observer is not None:
             self.observer.after_event(self)
         return self._answer()
+
+    def pass_by(self, event: Event) -> None:
+        """An event that passes no test alone, in order, of a plan that looks at no other: it is only counted."""
+        self.index += 1
+        if event.rank is None and event.time != self.time:
+            self.time, self.rank = event.time, -1
 
     def on_time(self, time: int) -> Findings:
         """Time has passed every moment before `time`."""
@@ -349,6 +356,8 @@ class Partition:
         self.matched.add(run.start)
         self.furthest.pop(run.start, None)
         self.found.matches.append(match)
+        if self.given is not None:
+            self.given.append(run)
         self._tell(lifecycle.Completed, run, detected, match_id=match.id)
 
     def _fingerprint(self, run: Run) -> str:

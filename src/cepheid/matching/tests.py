@@ -49,9 +49,16 @@ class PlanTests:
         self.accepts = [compile_test(a.tests, keys=keys) for a in automaton.accepts]
         self.untils = [compile_test((c.until,), keys=keys) if c.until else None for c in automaton.closures]
         self.bits = None if answered is None else _bits(plan, answered)
+        self._last: Seen | None = None
 
     def look_at(self, event: Event) -> Seen:
-        """What an event is on its own, worked out once for all runs."""
+        """What an event is on its own, worked out once for all runs and for all who ask."""
+        seen = self._last
+        if seen is None or seen.event is not event:
+            seen = self._last = self._looked_at(event)
+        return seen
+
+    def _looked_at(self, event: Event) -> Seen:
         if event.passed is not None and self.bits is not None:
             return self._answered(event, event.passed, self.bits)
         return Seen(

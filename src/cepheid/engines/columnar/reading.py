@@ -72,7 +72,7 @@ def _kept(group: Group, tested: TestedBatch, piece: Piece, columns: Columns) -> 
             kinds[batch.by_type[name]] = number
     arrivals = rows + (piece.before + batch.batch.first - piece.first)
     arrays = [pa.array(a) for a in (batch.times[rows], arrivals, kinds[rows], *(b[rows] for b in bits))]
-    taken = batch.fields(rows)
+    taken = batch.fields(None if len(rows) == len(batch.times) else rows)
     names = [*columns.order, *group.fields]
     schema = group.schema
     for name, column in zip(names, list(schema)[len(arrays) :], strict=True):

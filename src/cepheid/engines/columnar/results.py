@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engines.columnar.forecasting import ForecastRows, forecast_rows
+from cepheid.engines.columnar.forecasting import ForecastAnswer, Schema, forecast_answer
 from cepheid.engines.columnar.groups import Group, StreamPlan
 from cepheid.engines.columnar.instants import Numbers
 from cepheid.engines.columnar.key_codes import key_values
@@ -45,7 +46,7 @@ class StreamAnswer:
     matches: pa.Table | list[Row]
     timeouts: list[Row]
     pending: list[Row]
-    foretold: ForecastRows | None = None
+    foretold: ForecastAnswer | None = None
 
 
 @dataclass
@@ -69,7 +70,7 @@ class StreamResults:
         self.table = MatchTable.of(stream, dict(outputs), group.schema)
         self.maker = RowMaker(stream.planned)
         self.listed = {kind: Listed() for kind in ("match", "timeout", "pending")}
-        self.foretold: ForecastRows | None = None
+        self.foretold: ForecastAnswer | None = None
         self.tables: list[pa.Table] = []
         self.table_keys: list[list[Any]] = []
 
@@ -90,11 +91,13 @@ class StreamResults:
         listed = {kind: self.listed[kind].in_order() for kind in ("timeout", "pending")}
         return StreamAnswer(self._matches(), listed["timeout"], listed["pending"], self.foretold)
 
-    def forecast(self, rows: Sorted, group: Group, end: int) -> None:
+    def forecast(
+        self, rows: Sorted, group: Group, schema: Schema, end: int, pool: Executor, threads: int
+    ) -> None:
         """Beside the matches. One model learns from all keys, so they must be there together."""
         if self.foretold is not None:
             raise Unsupported("the keys of its forecasts lie in several files")
-        self.foretold = forecast_rows(self.stream, group, rows, self.columns, end)
+        self.foretold = forecast_answer(self.stream, group, rows, self.columns, schema, end, pool, threads)
 
     def _matches(self) -> pa.Table | list[Row]:
         if not self.tables:

@@ -39,6 +39,7 @@ class Work:
     columns: Columns
     groups: Sequence[Group]
     outputs: Callable[[str], list[tuple[str, Type]]]  # the columns of a stream's answer
+    outcomes: Callable[[str], list[tuple[str, Type]]]  # the columns of what became of runs that were foretold
     now: int | None
     memory: int  # bytes of kept rows
     threads: int
@@ -104,5 +105,6 @@ def _match(
             take_trends(group, results, rows, end)
             for result in results:
                 if result.stream.forecasts:
-                    result.forecast(rows, group, end)
+                    schema = work.outcomes(result.stream.name)
+                    result.forecast(rows, group, schema, end, pool, work.threads)
     return {s.name: result.answer() for s, result in zip(group.streams, results, strict=True)}

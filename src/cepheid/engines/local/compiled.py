@@ -24,7 +24,7 @@ from cepheid.engines.local.reading import BATCH, Place
 from cepheid.engines.local.sources import Source
 from cepheid.engines.options import Options
 from cepheid.engines.program import Program
-from cepheid.engines.rows import match_columns
+from cepheid.engines.rows import match_columns, side_columns
 from cepheid.engines.session import Found, Session
 from cepheid.errors import EvaluationError
 from cepheid.explain.unseen import FieldsSeen
@@ -36,15 +36,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FoundTable:
-    """All matches of a stream, as a table."""
+    """All matches of a stream, or all it found of another kind, as a table."""
 
     stream: str
     table: pa.Table
+    kind: str = "match"
 
     def rows(self) -> Iterator[list[Found]]:
         for batch in self.table.to_batches(BATCH):
             columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-            yield [Found(self.stream, "match", row) for row in batch_rows(columns)]
+            yield [Found(self.stream, self.kind, row) for row in batch_rows(columns)]
 
 
 def choose_matcher(program: Program, source: Source, options: Options, listens: bool, engine: str) -> Choice:
@@ -99,6 +100,7 @@ class CompiledRun:
             columns,
             groups_of(self.choice.streams, self.choice.scan, columns),
             lambda name: match_columns(self.program[name], late=False),
+            lambda name: side_columns(self.program, name, "outcome"),
             self.options.now,
             self.options.memory or memory_for_rows(),
             self.options.threads or cores(),
@@ -159,15 +161,18 @@ def noted(
         seen.fields.setdefault(kind, set()).update(fields.get(kind, ()))
     for name, found in answer.streams.items():
         session.counters.matches[name] = len(found.matches)
-        if isinstance(found.matches, pa.Table):
-            yield FoundTable(name, found.matches)
-        else:
-            yield [Found(name, "match", row) for row in found.matches]
+        yield _found(name, "match", found.matches)
         yield [Found(name, "timeout", row) for row in found.timeouts]
         yield [Found(name, "pending", row) for row in found.pending]
         if found.foretold is not None:
-            yield [Found(name, "outcome", row) for row in found.foretold.outcomes]
-            yield [Found(name, "forecast", row) for row in found.foretold.forecasts]
+            yield _found(name, "outcome", found.foretold.outcomes)
+            yield _found(name, "forecast", found.foretold.forecasts)
+
+
+def _found(stream: str, kind: str, rows: pa.Table | list[dict[str, Any]]) -> list[Found] | FoundTable:
+    if isinstance(rows, pa.Table):
+        return FoundTable(stream, rows, kind)
+    return [Found(stream, kind, row) for row in rows]
 
 
 def narrowed(session: Session, choice: Choice) -> Session:

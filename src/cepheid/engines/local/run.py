@@ -160,36 +160,36 @@ class Job:
 def collect(job: Job) -> Results:
     """Run a job to its end and put the answer into frames."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    tables: dict[str, Any] = {}
+    tables: dict[tuple[str, str], Any] = {}
     kind = job.source.kind
     for found in job.answers():
         if isinstance(found, FoundTable) and kind != "dicts":
-            tables[found.stream] = frame_of(found.table, kind)
+            tables[found.kind, found.stream] = frame_of(found.table, kind)
             continue
         for item in chain.from_iterable(found.rows()) if isinstance(found, FoundTable) else found:
             rows.setdefault((item.kind, item.stream), []).append(item.row)
     names = [s.name for s in job.program.declarations.streams]
-    results = Results({n: _frame(n, tables, rows, job) for n in names})
+
+    def frame(what: str, name: str) -> Any:
+        if (what, name) in tables:
+            return tables[what, name]
+        columns = job.columns(name) if what == "match" else job.side_columns(name, what)
+        made = build_frame(rows.get((what, name), []), columns, kind)
+        return MatchList(made, name) if kind == "dicts" and what == "match" else made
+
+    results = Results({name: frame("match", name) for name in names})
     for name in names:
-        for what, side in (("pending", results.pending), ("timeout", results.timeouts)):
-            columns = job.side_columns(name, what)
-            side[name] = build_frame(rows.get((what, name), []), columns, kind)
+        sides = [("pending", results.pending), ("timeout", results.timeouts)]
         if job.program[name].plan.forecast is not None:
-            for what, side in (("forecast", results.forecasts), ("outcome", results.outcomes)):
-                side[name] = build_frame(rows.get((what, name), []), job.side_columns(name, what), kind)
+            sides += [("forecast", results.forecasts), ("outcome", results.outcomes)]
+        for what, side in sides:
+            side[name] = frame(what, name)
     results.dead_letters = rows.get(("dead_letter", ""), [])
     results.bad_rows = job.source.bad.letters or job.source.bad.examples
     results.warnings = job.warnings()
     for text in results.warnings:
         warnings.warn(text, CepheidWarning, stacklevel=3)
     return results
-
-
-def _frame(name: str, tables: dict[str, Any], rows: dict[tuple[str, str], list[Any]], job: Job) -> Any:
-    if name in tables:
-        return tables[name]
-    frame = build_frame(rows.get(("match", name), []), job.columns(name), job.source.kind)
-    return MatchList(frame, name) if job.source.kind == "dicts" else frame
 
 
 def _refuse_others(choice: Choice, program: Program) -> None:

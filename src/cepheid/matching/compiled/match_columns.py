@@ -24,7 +24,7 @@ from cepheid.matching.compiled.kernel.emission import (
     OUT_KEY,
     OUT_TO,
 )
-from cepheid.matching.compiled.match_ids import match_lanes
+from cepheid.matching.compiled.match_ids import id_texts, match_lanes
 from cepheid.matching.compiled.tables import Table, aliases_of
 from cepheid.matching.ids import text_word
 from cepheid.pattern.expr import Call, Element, Expr, Field, Key, Length, Literal
@@ -154,9 +154,7 @@ class MatchColumns:
             self.times[self.events[:, EVENT_ROW]],
             self.events[:, EVENT_RANK],
         )
-        text = lanes.astype(">u8").tobytes().hex().encode()
-        offsets = np.arange(0, 32 * len(lanes) + 1, 32, dtype=np.int32)
-        return pa.StringArray.from_buffers(len(lanes), pa.py_buffer(offsets), pa.py_buffer(text))
+        return id_texts(lanes)
 
     def _key_words(self) -> Any:
         """The number that stands for each match's key."""

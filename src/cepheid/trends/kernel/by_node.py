@@ -8,15 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheid.trends.kernel.by_state import (
-    EACH,
-    FINAL,
-    MOMENT,
-    add_into,
-    clear,
-    shown_is_bad,
-    take_into,
-)
+from cepheid.trends.kernel.by_state import add_into, clear, take_into, tell_end, tell_event
 from cepheid.trends.kernel.jit import compiled, entrance
 
 STATE, LAST, NAMED, START = 0, 1, 2, 3  # columns of a node
@@ -176,20 +168,11 @@ def aggregate_linked(
                     totals[open_] = made_totals[i]
                     open_ += 1
             if delta[0] != 0:
-                add_into(running, delta, kinds)
                 last = row
-            shown = delta if when == MOMENT else running
-            if shown_is_bad(shown, kinds):
+            told = tell_event(found, row, delta, running, kinds, when, events, out)
+            if told < 0:
                 left[key] = True
                 break
-            if when == EACH or (delta[0] != 0 and when != FINAL):
-                events[found] = row
-                out[found] = shown
-                found += 1
-        if left[key]:
-            found = before
-        elif when == FINAL and last >= 0:
-            events[found] = last
-            out[found] = running
-            found += 1
+            found = told
+        found = before if left[key] else tell_end(found, last, running, when, events, out)
     return events[:found].copy(), out[:found].copy()

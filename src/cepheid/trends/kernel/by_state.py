@@ -140,6 +140,41 @@ def row_of_window(found, first, product, kinds):
                     join_into(found[state], first[middle], product[middle, state], kinds)
 
 
+@compiled
+def shown_is_bad(total, kinds):
+    if total[0] == BAD:
+        return True
+    for m in range(len(kinds)):
+        if kinds[m] == ADDED and total[m + 1] == BAD:
+            return True
+    return False
+
+
+@compiled
+def tell_event(found, row, delta, running, kinds, when, events, out):
+    """What an event completed is added up, and told if it is time to. The answer: how many rows there are; -1: BAD."""
+    if delta[0] != 0:
+        add_into(running, delta, kinds)
+    shown = delta if when == MOMENT else running
+    if shown_is_bad(shown, kinds):
+        return -1
+    if when == EACH or (delta[0] != 0 and when != FINAL):
+        events[found] = row
+        out[found] = shown
+        return found + 1
+    return found
+
+
+@compiled
+def tell_end(found, last, running, when, events, out):
+    """At the end of a key, where only its last totals are told. `last`: the event that made them so."""
+    if when == FINAL and last >= 0:
+        events[found] = last
+        out[found] = running
+        return found + 1
+    return found
+
+
 @entrance
 def aggregate_keys(offsets, times_, bits, weights, masks, kinds, ways, states, within, when, left):
     """All keys. The answer: for each row of it the event and its totals; `left` marks the keys that did not fit."""
@@ -193,30 +228,11 @@ def aggregate_keys(offsets, times_, bits, weights, masks, kinds, ways, states, w
             else:
                 advance(totals, bits[row], row, ways, weights, masks, kinds, moved)
             if delta[0] != 0:
-                add_into(running, delta, kinds)
                 last = row
-            shown = delta if when == MOMENT else running
-            if shown_is_bad(shown, kinds):
+            told = tell_event(found, row, delta, running, kinds, when, events, out)
+            if told < 0:
                 left[key] = True
                 break
-            if when == EACH or (delta[0] != 0 and when != FINAL):
-                events[found] = row
-                out[found] = shown
-                found += 1
-        if left[key]:
-            found = before
-        elif when == FINAL and last >= 0:
-            events[found] = last
-            out[found] = running
-            found += 1
+            found = told
+        found = before if left[key] else tell_end(found, last, running, when, events, out)
     return events[:found].copy(), out[:found].copy()
-
-
-@compiled
-def shown_is_bad(total, kinds):
-    if total[0] == BAD:
-        return True
-    for m in range(len(kinds)):
-        if kinds[m] == ADDED and total[m + 1] == BAD:
-            return True
-    return False

@@ -1,0 +1,1 @@
+"""What numba compiles of forecasts."""
