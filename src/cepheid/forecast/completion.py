@@ -24,6 +24,7 @@ from cepheid.forecast.reach import Reach
 
 MOST_CONTEXTS, MOST_STATES = 128, 384  # states are contexts times sets of places
 _MOST_SOLVED = 1024  # equations that are solved for good; more are approached
+_BY_ONE_THREAD = 64
 _ALMOST = 1.0 - 1e-9  # of events that all have one time: it comes to an end
 _MOST_SWEEPS, _ENOUGH = 400, 1e-10
 
@@ -245,7 +246,7 @@ class _Chain:
         among = np.zeros((contexts * sets, contexts * sets))
         np.add.at(among, (np.arange(len(among))[None, :], self.to), _ALMOST * at_once)
         # Of each part: its equations solved, and how it depends on those before it.
-        solved = [np.linalg.inv(np.eye(len(own)) - among[np.ix_(own, own)]) for own in parts]
+        solved = [_inverse(np.eye(len(own)) - among[np.ix_(own, own)]) for own in parts]
         before = [np.concatenate([[], *parts[:number]]).astype(np.int64) for number in range(len(parts))]
         others = [among[np.ix_(own, earlier)] for own, earlier in zip(parts, before, strict=True)]
 
@@ -263,6 +264,22 @@ class _Chain:
             if np.abs(about - before).max() < _ENOUGH:
                 break
         return about
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """By its quarters, down to where numpy needs no threads: these wait for each other longer than they work."""
+    found: Floats = np.empty_like(matrix)
+    if len(matrix) <= _BY_ONE_THREAD:
+        found[:] = np.linalg.inv(matrix)
+        return found
+    half = len(matrix) // 2
+    right, below = matrix[:half, half:], matrix[half:, :half]
+    first = _inverse(matrix[:half, :half])
+    last = _inverse(matrix[half:, half:] - below @ first @ right)
+    over, under = first @ right @ last, last @ below @ first
+    found[:half, :half], found[:half, half:] = first + over @ below @ first, -over
+    found[half:, :half], found[half:, half:] = -under, last
+    return found
 
 
 def _blocks(ways: Numbers, sets: int) -> list[Numbers]:

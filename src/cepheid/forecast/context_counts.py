@@ -37,7 +37,7 @@ class ContextTable:
 
     @property
     def symbols(self) -> int:
-        return self.counts.shape[1]
+        return int(self.counts.shape[1])
 
     def as_data(self) -> dict[str, Any]:
         return {"contexts": self.contexts.tolist(), "counts": self.counts.tolist()}

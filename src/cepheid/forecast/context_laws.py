@@ -77,7 +77,7 @@ class _Tree:
     def of(cls, table: ContextTable, depth: int) -> _Tree:
         levels = _levels(table, min(depth, table.contexts.shape[1]))
         odds = [np.zeros(len(levels[-1].codes))]
-        whole = levels[-1].evidence
+        whole: NDArray[np.floating[Any]] = levels[-1].evidence
         for level, below in zip(levels[-2::-1], levels[:0:-1], strict=True):
             children = np.bincount(below.parents, whole, len(level.codes))
             odds.insert(0, level.evidence - children)
@@ -155,7 +155,7 @@ def _log_gamma(x: Any) -> Any:
 def _automaton(foretold: dict[int, tuple[int, Floats]], symbols: int) -> Laws:
     """A context is a number here: its digits are its symbols, the last one the lowest."""
     base = symbols + 2
-    powers = [base**length for length in range(max(length for length, _ in foretold.values()) + 3)]
+    powers: list[int] = [base**length for length in range(max(length for length, _ in foretold.values()) + 3)]
     lengths = {0: 0, BEGINNING + 2: 1} | {symbol + 2: 1 for symbol in range(symbols)}
     for code, (length, _) in foretold.items():
         for dropped in range(length):  # of the latest

@@ -251,9 +251,9 @@ class ForecastMatcher(ReferenceMatcher):
                 state.lost.append(unit.place)
 
     def _watched(self, partition: Partition, step: Callable[[], Findings]) -> Findings:
-        partition.completed = []
+        partition.emitted = []
         found = step()
-        self.completions = [self.places.name(run.events()) for run in partition.completed]
+        self.completions = [self.places.name(run.events()) for run in partition.emitted]
         return found
 
     # What is said.

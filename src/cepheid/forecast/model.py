@@ -13,9 +13,9 @@ from cepheid.forecast.outcomes import Outcomes
 from cepheid.forecast.reach import Reach
 
 MOST_SYMBOLS = 64
-# What is foretold is worked out anew when two fifths more have been learned; later on, when twice as much.
+# What is foretold is worked out anew when two fifths more have been learned; later on, when three times as much.
 _STEP, _GROWTH = 50, 1.4
-_MANY, _GROWTH_OF_MANY = 10_000, 2
+_MANY, _GROWTH_OF_MANY = 10_000, 3
 
 
 @dataclass

@@ -53,7 +53,8 @@ class Moves:
         """By symbol: the places, as bits, from where it leads anywhere else, or completes a run."""
         own = np.arange(len(self.places))[:, None]
         moves = (self.stays != own) | (self.children >= 0) | (self.completes != 0)
-        return np.bitwise_or.reduce(np.where(moves, np.int64(1) << own, 0), axis=0)
+        found: Table = np.bitwise_or.reduce(np.where(moves, np.int64(1) << own, 0), axis=0)
+        return found
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class Partition:
         self.evicted = 0
         self.scheduled: int | None = None  # when the matcher looks at it again
         self.found = Collected()
-        self.completed: list[Run] | None = None  # runs that gave a match, for a matcher that asks for them
+        self.emitted: list[Run] | None = None  # runs that gave a match, for a matcher that asks for them
         self.beside: Any = None  # what a matcher that does more than to match keeps of the key
 
     # The three things that happen: an event, time passing, the end.
@@ -356,8 +356,8 @@ class Partition:
         self.matched.add(run.start)
         self.furthest.pop(run.start, None)
         self.found.matches.append(match)
-        if self.completed is not None:
-            self.completed.append(run)
+        if self.emitted is not None:
+            self.emitted.append(run)
         self._tell(lifecycle.Completed, run, detected, match_id=match.id)
 
     def _fingerprint(self, run: Run) -> str:

@@ -117,9 +117,7 @@ class _Reader:
         in_order = np.argsort(events.ranks[told.rows[:, k.F_EVENT]], kind="stable")
         self.told, self.values = told.rows[in_order], told.values[in_order]
         by_key = told.runs[told.outcomes[:, k.O_RUN], k.R_KEY]
-        self.ends = told.outcomes[
-            np.lexsort((told.outcomes[:, k.O_INDEX], by_key, told.outcomes[:, k.O_TIME]))
-        ]
+        self.ends = told.outcomes[np.lexsort((by_key, told.outcomes[:, k.O_TIME]))]
         self.first_rows = rows.rows[rows.offsets[:-1]]  # of each key
         self.ids = self._ids()
 
@@ -184,8 +182,10 @@ class _Reader:
         return found | self._key_columns(self.runs[runs, k.R_KEY])
 
     def _key_columns(self, keys: Numbers) -> dict[str, Any]:
-        names = self.plan.key_names
-        own, which = np.unique(keys, return_inverse=True)
+        names, every = self.plan.key_names, len(self.first_rows)
+        own, which = np.arange(every), keys
+        if every > len(keys):  # few of the keys were told of
+            own, which = np.unique(keys, return_inverse=True)
         values = key_values(self.plan, self.sorted.table, self.first_rows[own])
         rows = [dict(zip(names, key, strict=False)) for key in values]
         table = build_table(rows, [(name, self.types[name]) for name in names])

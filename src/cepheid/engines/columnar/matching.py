@@ -181,8 +181,10 @@ class StreamMatcher:
 def match_all(
     matchers: Sequence[StreamMatcher], rows: Sorted, end: int, pool: Executor, threads: int
 ) -> Iterator[Answers]:
-    """What each stream finds, in their order; never many more of them in memory than are worked on."""
-    rows.gather(pool)
+    """What each stream finds, in their order; never many more of them in memory than are worked on.
+
+    The rows are gathered.
+    """
     waiting: deque[list[Future[list[Answers]]]] = deque()
     for matcher in matchers:
         waiting.append(matcher.begin(rows, end, pool, threads))

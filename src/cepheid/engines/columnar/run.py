@@ -96,15 +96,22 @@ def _match(
         (StreamResults if i in listed else TrendResults)(s, work.outputs(s.name), group, work.columns)
         for i, s in enumerate(group.streams)
     ]
-    for table in kept.parts():
-        if table.num_rows:
-            rows = Sorted.of(group, table, order, pool)
-            found = match_all(matchers, rows, end, pool, work.threads)
-            for number, answers in zip(listed, found, strict=True):
-                results[number].add(rows, answers, end)
-            take_trends(group, results, rows, end)
-            for result in results:
-                if result.stream.forecasts:
-                    schema = work.outcomes(result.stream.name)
-                    result.forecast(rows, group, schema, end, pool, work.threads)
+    with ThreadPoolExecutor(1) as beside:  # forecasts are made while matches are put together
+        for table in kept.parts():
+            if table.num_rows:
+                rows = Sorted.of(group, table, order, pool)
+                rows.gather(pool)
+                forecasts = [
+                    beside.submit(
+                        r.forecast, rows, group, work.outcomes(r.stream.name), end, pool, work.threads
+                    )
+                    for r in results
+                    if r.stream.forecasts
+                ]
+                found = match_all(matchers, rows, end, pool, work.threads)
+                for number, answers in zip(listed, found, strict=True):
+                    results[number].add(rows, answers, end)
+                take_trends(group, results, rows, end)
+                for made in forecasts:
+                    made.result()
     return {s.name: result.answer() for s, result in zip(group.streams, results, strict=True)}

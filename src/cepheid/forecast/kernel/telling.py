@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheid.forecast.kernel.jit import compiled
 from cepheid.forecast.kernel.words import (
     C_EVENT,
     C_POSITION,
@@ -37,7 +38,6 @@ from cepheid.forecast.kernel.words import (
     V_HIGH,
     V_LOW,
 )
-from cepheid.trends.kernel.jit import compiled
 
 
 @compiled
@@ -61,8 +61,14 @@ def _name_run(n, units, runs, chain, unit, key):
 
 @compiled
 def _set_of(masks, numbers, mask):
-    at = np.searchsorted(masks, mask)
-    return numbers[at] if at < len(masks) and masks[at] == mask else -1
+    low, high = 0, len(masks)
+    while low < high:
+        middle = (low + high) // 2
+        if masks[middle] < mask:
+            low = middle + 1
+        else:
+            high = middle
+    return numbers[low] if low < len(masks) and masks[low] == mask else -1
 
 
 @compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheid.forecast.kernel.jit import compiled
 from cepheid.forecast.kernel.words import (
     COMPLETED,
     ENDED,
@@ -34,7 +35,6 @@ from cepheid.forecast.kernel.words import (
     U_SET,
     U_START,
 )
-from cepheid.trends.kernel.jit import compiled
 
 
 @compiled

@@ -1,0 +1,29 @@
+"""How functions here are compiled: entrances are kept on disk with all that they call; the others are for them alone.
+
+Nobody counts who holds the arrays: the caller does until the kernel is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+
+compiled: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False)
+
+
+def stamp() -> int:
+    """A number that changes with any of the sources here: what was compiled from others is not found."""
+    text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest(), "little")
+
+
+def made(make: Callable[[int, Any], Any]) -> Any:
+    """An entrance, called from Python; other threads go on meanwhile. `make` uses the number it is given in it."""
+    try:
+        return make(stamp(), njit(cache=True, nogil=True, _nrt=False))
+    except RuntimeError:  # there is no folder to keep it in
+        return make(stamp(), njit(nogil=True, _nrt=False))
