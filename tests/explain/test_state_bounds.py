@@ -119,6 +119,14 @@ def test_a_sample_says_what_was_open() -> None:
     assert sample.whole
 
 
+def test_events_that_come_once_and_streams_that_are_not_there() -> None:
+    found = compile("A as a -> B as b within 10s").explain({"type": "A", "time": t} for t in range(3))
+    assert found["matches"].sample is not None
+    assert dict(found["matches"].sample.peaks) == {"a": 3}
+    with pytest.raises(InputMistake, match="there is no stream `match`"):
+        found["match"]
+
+
 def test_a_sample_of_a_pattern_that_explodes_stops() -> None:
     rows = [{"type": "A", "time": 0}, *({"type": "B", "time": t} for t in range(1, 60))]
     found = compile("A as a -> all any B as b -> C as c").explain(rows)["matches"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import tempfile
@@ -22,16 +23,18 @@ from cepheid.engines.program import Program, compile
 from cepheid.engines.session import Found, Session, limits_of
 from cepheid.engines.spark import bucket_columns
 from cepheid.engines.spark.bucket import Bucket, read_head
-from cepheid.engines.spark.bucket_store import STATE_VERSION, Place
+from cepheid.engines.spark.bucket_store import BLOCK, STATE_VERSION, Place
 from cepheid.engines.spark.keyed_rows import KeyReader
 from cepheid.engines.spark.layout import BITS_A_COLUMN, TIME, TYPE, Layout
 from cepheid.engines.spark.local_copies import LocalCopies
 from cepheid.engines.spark.output import Answer, Payload
 from cepheid.engines.spark.processor import SparkStore
+from cepheid.engines.spark.reading import events_of
 from cepheid.engines.spark.segment import key_digest
 from cepheid.engines.spark.units import units_of
 from cepheid.engines.spark.work import StreamWork, Work
 from cepheid.errors import EvaluationError, PatternMistake, SnapshotMistake
+from cepheid.matching.compiled.revive import revive
 from cepheid.matching.evaluate import compile_test, compile_value
 from cepheid.matching.keys import lookup_key
 from cepheid.matching.moment import Moment
@@ -257,6 +260,7 @@ class Query:
         self.looks: dict[int, int | None] = {}
         self.largest: int | None = None
         self.found: list[Found] = []
+        self.counting = random.Random(0)
 
     @property
     def watermark(self) -> int | None:
@@ -301,6 +305,8 @@ class Query:
         store.wake(bucket.next_look(), (self.watermark or 0) // 1000)
         memory[number] = bucket
         self.looks[number] = bucket.next_look()
+        if self.counting.randrange(8) == 0:
+            assert opened_runs(bucket) == counted_anew(self.rows.work, number, kept)
         return found
 
     def copies(self) -> list[Path]:
@@ -309,6 +315,36 @@ class Query:
     def _copies(self, number: int) -> Path:
         """On this machine, or on another for once."""
         return NO_FOLDER if self.chooser.chance(4) else Path(self.folder.name) / str(number)
+
+
+def opened_runs(bucket: Bucket) -> dict[str, dict[str, int]]:
+    """By stream and state, as the metrics tell it."""
+    told: dict[str, dict[str, int]] = json.loads(bucket.metrics()["open"])
+    return told
+
+
+def counted_anew(work: StreamWork, number: int, kept: Kept) -> dict[str, dict[str, int]]:
+    """All that is in the store, made runs again and counted one by one."""
+    store = kept.opened(NO_FOLDER)
+    bucket = Bucket.rebuilt(work, number, read_head(store.read_head() or "", work), store)
+    bucket.segments.read = lambda segment, block: store.read((BLOCK, segment, block))
+    found: dict[str, Counter[str]] = {}
+    for name, matcher in bucket.matching.network.matchers.items():
+        if matcher.plan.trends is None:  # type: ignore[attr-defined]
+            bodies = [json.loads(row.body) for row in bucket.segments.take_all(name)]
+            states = (str(run[1]) for body in bodies if isinstance(body, list) for run in body[1])
+            found[name] = Counter(states)
+    for stream in getattr(bucket.matching, "streams", ()):
+        taken = bucket.segments.take_columns_due(stream.name, None)
+        digests, state = stream._state(taken) if len(taken.digests) else ((), None)
+        for key in range(len(digests)):
+            words, events = state.of(key)
+            partition = stream.reference._new_partition((None,) * len(stream.plan.key))
+            tables = stream._that_left(state).compiled.tables
+            if len(words):
+                revive(partition, tables, words, events_of(events, work.work.layout))
+            found[stream.name].update(str(run.state) for run in partition.runs)
+    return {name: dict(counts) for name, counts in found.items()}
 
 
 def recalled(work: StreamWork, number: int, memory: dict[int, Bucket], store: SparkStore) -> Bucket:
@@ -811,3 +847,42 @@ def test_the_digest_of_a_text_is_that_of_its_key() -> None:
     )
     for text in ("", "user-1", 'a "quote"', "\\ \n \x00 \x7f é \U0001f600"):
         assert reader._digest((text,)) == key_digest(dump(lookup_key((text,), plan.inferred_key)))
+
+
+# --- how many runs are open ------------------------------------------------------------------------------------
+
+OPENED = [
+    # Of two A and two B: a run for each A, and one for each pair. With C the pairs are complete, and copies wait on.
+    ("A as a -> B as b -> C as c within 100s", {"1": 2, "2": 4}),
+    # The first event that fits is taken: both runs hold a B.
+    ("A as a -> B as b -> C as c within 100s .stnm()", {"2": 2}),
+    # One for all of a start that came equally far.
+    ("A as a -> B as b -> C as c within 100s .emit(n: count_matches())", {"1": 2, "2": 2}),
+    ("A as a -> B[v > a.v] as b -> C as c within 100s", {"1": 2, "2": 2}),
+    ("A as a -> all B as b -> C as c within 100s", {"2": 4}),
+    ("every (A as a -> B as b -> C as c) within 100s", {"2": 1}),
+]
+
+
+@pytest.mark.parametrize(("query", "wanted"), OPENED)
+def test_open_runs_are_counted_as_they_come_and_go(query: str, wanted: dict[str, int]) -> None:
+    """Micro-batch by micro-batch, over restarts and workers that trade buckets; each time counted anew."""
+    program = compile(query)
+    events = filled(read_events("A1@1{v: 1} A2@2{v: 5} B1@3{v: 3} B2@4{v: 4} X1@5 C1@6 A3@7{v: 2} X2@300"))
+    query_ = Query(prepared(program, Lateness(0)), Chooser(7))
+    query_.counting.randrange = lambda n: 0  # type: ignore[method-assign]
+    seen = []
+    for event in events:
+        query_.micro_batch([event])
+        query_.micro_batch([])
+        bucket = Bucket.rebuilt(query_.rows.work, 0, *_head_and_store(query_))
+        seen.append(opened_runs(bucket)["matches"])
+    assert wanted in seen
+    query_.micro_batch([], end=events[-1].time)
+    bucket = Bucket.rebuilt(query_.rows.work, 0, *_head_and_store(query_))
+    assert opened_runs(bucket) == {"matches": {}}
+
+
+def _head_and_store(query: Query) -> tuple[dict[str, Any], SparkStore]:
+    store = query.stores[0].opened(NO_FOLDER)
+    return read_head(store.read_head() or "", query.rows.work), store

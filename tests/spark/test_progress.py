@@ -238,6 +238,11 @@ def test_nothing_to_watch(folder: Path) -> None:
     empty = watch(str(folder))
     assert empty.exit_code == 1
     assert f"has no {FILE}" in empty.stderr
+    other = folder / "events.jsonl"
+    other.write_text('{"type": "A", "time": 1}\n')
+    assert "is not what a stream writes" in watch(str(other)).stderr
+    forgotten = CliRunner().invoke(main, ["report", "fraud.cep"])
+    assert "Two arguments are needed: FILE.cep and EVENTS" in forgotten.stderr
     started(folder, "parcels").write(0, 0.5, {}, [])
     wrong = watch("parcel")
     assert wrong.exit_code == 1

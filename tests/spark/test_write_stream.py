@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
 import cepheid
+from cepheid.cli import main
+from cepheid.engines.spark.progress import FILE, read_lines
 from cepheid.engines.spark.prometheus import Endpoint
 from cepheid.errors import CepheidWarning, InputMistake, SnapshotMistake
 
@@ -120,8 +123,47 @@ def test_each_kind_goes_to_its_own_sink_and_a_restart_goes_on(place: Place) -> N
     assert sum(r["matches"] for r in metrics) == 4
     assert sum(r["events"] for r in metrics) == 8  # those of type Other reach no matcher
     _as_the_batch_does(place)
+    _written_beside_the_checkpoint(place)
     _replayed(place, sinks)
+    assert progress(place)[-1]["totals"] == TOTALS  # a batch that comes again counts once
     _refused(place, sinks)
+
+
+TOTALS = {
+    "events": 8,
+    "late": 0,
+    "too_late": 1,
+    "dead_letters": 1,
+    "matches": {"Fraud": 3, "Quiet": 1},
+    "timeouts": {"Fraud": 1},
+}
+
+
+def progress(place: Place) -> list[dict[str, Any]]:
+    return read_lines(place.root / "checkpoint" / FILE)
+
+
+def _written_beside_the_checkpoint(place: Place) -> None:
+    """In batch 1 the watermark is at 1:50: cards 1 and 2 have begun. In batch 2 it is at 20:50: card 1 is a fraud and
+    its copies are over, card 2 is quiet and timed out, card 3 has begun."""
+    lines = {line["batch"]: line for line in progress(place)}
+    assert lines[0]["open"] == {"Fraud": {}, "Quiet": {}}
+    assert (lines[0]["waiting"], lines[0]["watermark"]) == (3, None)
+    assert lines[1]["open"] == {"Fraud": {"s": 2}, "Quiet": {"s": 2}}
+    assert lines[1]["watermark"] == 1_700_000_000 + 110
+    assert lines[2]["open"] == {"Fraud": {"s": 1}, "Quiet": {"s": 1}}
+    assert (lines[2]["matches"], lines[2]["timeouts"]) == ({"Fraud": 1, "Quiet": 1}, {"Fraud": 1})
+    assert (lines[2]["too_late"], lines[2]["dead_letters"]) == (1, 1)
+    last = progress(place)[-1]
+    assert last["totals"] == TOTALS
+    assert last["open"] == {"Fraud": {}, "Quiet": {}}
+    assert last["query"] == "cards"
+    shown = CliRunner().invoke(main, ["watch", str(place.root / "checkpoint"), "--once"])
+    assert "cards  running" in shown.stdout
+    out = place.root / "stream.html"
+    written = CliRunner().invoke(main, ["report", "cards", "--out", str(out)])
+    assert written.exit_code == 0, written.output
+    assert "Small[amount &lt; 5] as s" in out.read_text()  # the pattern, from the checkpoint
 
 
 def _as_the_batch_does(place: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -30,7 +31,8 @@ def watch(place: str, every: float, once: bool, format: str) -> None:
     if once or not console.is_terminal:
         console.print(drawn(viewed(path, time.time()), path))
         return
-    with Live(drawn(viewed(path, time.time()), path), console=console, auto_refresh=False) as live:
+    first = drawn(viewed(path, time.time()), path)
+    with suppress(KeyboardInterrupt), Live(first, console=console, auto_refresh=False) as live:
         while True:
             time.sleep(every)
             live.update(drawn(viewed(path, time.time()), path), refresh=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -44,6 +45,8 @@ def explain(
     if keys is not None and keys < 1:
         raise InputMistake("there is one key at least", code="bad_option")
     options = options or Options()
+    if isinstance(events, Iterator):  # they are looked at more than once
+        events = list(events)
     program, job = _planned(query, events, options, source)
     shown = list(program) if stream is None else [program[stream]]
     samples = {} if events is None or not sampled else _sampled(query, events, options, source)

@@ -45,8 +45,8 @@ class Census:
         self.events = 0
         self._span: tuple[int, int] | None = None
         self.keys: set[tuple[Any, ...]] = set()
-        self._starts: list[set[tuple[Any, ...]]] = [set() for _ in plan.automaton.positions]
-        self._matched: set[tuple[Any, ...]] = set()
+        self._starts: list[set[tuple[str, int]]] = [set() for _ in plan.automaton.positions]
+        self._matched: set[tuple[str, int]] = set()
         self._ended: list[Counter[str]] = [Counter() for _ in plan.automaton.positions]
         self._before: Counter[int] = Counter()
         self._time = 0
@@ -108,7 +108,7 @@ class Census:
         time: int,
         details: dict[str, Any],
     ) -> None:
-        start = (partition.key, run.first.event.time, run.first.event.seq)
+        start = (run.first.event.type, run.first.event.seq)  # events of other streams are numbered anew
         if kind is lifecycle.Completed:
             self._matched.add(start)
         elif kind in _ENDINGS:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from cepheid.errors import InputMistake, nearest
 from cepheid.explain.advice import warnings
 from cepheid.explain.mermaid import mermaid, program_mermaid
 from cepheid.explain.plan_text import explain_text
@@ -55,7 +56,15 @@ class Explanation:
     streams: tuple[ExplainedStream, ...]
 
     def __getitem__(self, name: str) -> ExplainedStream:
-        return next(s for s in self.streams if s.name == name)
+        for stream in self.streams:
+            if stream.name == name:
+                return stream
+        names = [s.name for s in self.streams]
+        raise InputMistake(
+            f"there is no stream `{name}`",
+            code="unknown_stream",
+            hint=nearest(name, names) or "the streams are " + ", ".join(names),
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:

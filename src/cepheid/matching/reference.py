@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -61,6 +62,8 @@ class ReferenceMatcher:
         self.deadlines: list[tuple[int, int, Key]] = []  # a heap; entries may be out of date
         self.tie = 0
         self.touched: set[Key] = set()  # partitions that are not as they were when last asked for
+        # Runs on the shelf, by state. None: nobody has counted what lies there.
+        self.on_shelf: Counter[int] | None = Counter()
         self.evicted = 0
 
     def on_batch(self, events: Sequence[Event]) -> Findings:
@@ -201,7 +204,18 @@ class ReferenceMatcher:
     def put_away(self, keys: Iterable[str]) -> None:
         """These are on the shelf, as they are here: they need not be in memory."""
         for text in keys:
-            self.partitions.pop(load(text), None)
+            partition = self.partitions.pop(load(text), None)
+            if partition is not None and self.on_shelf is not None:
+                self.on_shelf.update(run.state for run in partition.runs)
+
+    def open_runs(self) -> Counter[int] | None:
+        """Open runs by state, in memory and on the shelf; None: it is not known."""
+        if self.on_shelf is None:
+            return None
+        found = Counter(self.on_shelf)
+        for partition in self.partitions.values():
+            found.update(run.state for run in partition.runs)
+        return +found
 
     def adopt(self, values: tuple[Any, ...], fill: Callable[[Partition], None]) -> None:
         """Goes on with a key from where another matcher left it."""
@@ -227,7 +241,7 @@ class ReferenceMatcher:
         return pack_sections({"partitions": kept_table([*rows, *on_shelf, *others])}, self.plan.identity)
 
     def restore(self, state: bytes) -> None:
-        self.partitions, self.deadlines = {}, []
+        self.partitions, self.deadlines, self.on_shelf = {}, [], None
         self.shelf = MemoryShelf(read_kept(unpack_sections(state, self.plan.identity)["partitions"]))
 
     def _revived(self, kept: Kept) -> Key:
@@ -239,6 +253,8 @@ class ReferenceMatcher:
         self._restore_extra(partition, extra, events)
         partition.runs = [read_run(row, events, aliases) for row in runs]
         partition.furthest = {r.start: r for r in (read_run(row, events, aliases) for row in furthest)}
+        if self.on_shelf is not None:
+            self.on_shelf.subtract(run.state for run in partition.runs)
         return self._put_among(partition)
 
     def _put_among(self, partition: Partition) -> Key:

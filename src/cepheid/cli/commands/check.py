@@ -68,6 +68,8 @@ def explain(
     """
     if keys is not None and rate is None:
         raise click.UsageError("--keys says over how many keys the events of --rate go.")
+    if "-" in (events, schema):
+        raise click.UsageError("The events are read more than once, so they cannot come from standard input.")
     columns = {"time": time_column, "type": type_column, "order": order, "time_unit": time_unit}
     if engine == "spark":
         from cepheid.cli.explaining import explain_on_spark

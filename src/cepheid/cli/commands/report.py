@@ -52,7 +52,7 @@ def report_(
     cepheid report fraud.cep payments.jsonl --out fraud.html
     cepheid report /data/parcels/checkpoint --out parcels.html
     """
-    if len(files) == 1 and query is None:
+    if len(files) == 1 and query is None and not files[0].endswith(".cep"):
         from cepheid.cli.stream_report import report_stream
 
         report_stream(files[0], Path(out), title)

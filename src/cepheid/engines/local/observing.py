@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 from cepheid.engines.local.run import Job
 from cepheid.engines.network import Network
@@ -12,11 +12,11 @@ from cepheid.matching.reference import ReferenceMatcher
 from cepheid.pattern.event import Event
 
 
-def census_of(network: Network, without: Container[str] = ()) -> dict[str, Census]:
+def census_of(network: Network) -> dict[str, Census]:
     """A census of each stream, to be asked for before the first event. Aggregates of trends have no runs to count."""
     counted = {}
     for name, matcher in network.matchers.items():
-        if name not in without and isinstance(matcher, ReferenceMatcher) and matcher.plan.trends is None:
+        if isinstance(matcher, ReferenceMatcher) and matcher.plan.trends is None:
             counted[name] = matcher.observer = Census(matcher.plan)
     return counted
 
@@ -24,14 +24,14 @@ def census_of(network: Network, without: Container[str] = ()) -> dict[str, Censu
 class Observed:
     """The events over time, and how far the runs of each stream come. To be made before the job runs.
 
-    The compiled matcher tells nothing of its runs: streams that it takes have no census.
+    The compiled matcher tells nothing of its runs: where it takes any stream, there is no census.
     """
 
     def __init__(self, job: Job) -> None:
         self.events = Counts()
         self.first: int | None = None
         self.last: int | None = None
-        self.census = census_of(job.session.network, {s.name for s in job.choice.streams})
+        self.census = {} if job.choice.streams else census_of(job.session.network)
         job.lookers.append(self._look_at)
 
     def _look_at(self, batch: Iterable[Event]) -> None:

@@ -5,7 +5,9 @@ No Spark in here: a store of a head and a map is all it asks for, so it can be t
 
 from __future__ import annotations
 
+import json
 import secrets
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engines.session import Found
-from cepheid.engines.spark.bucket_matching import ByReference
+from cepheid.engines.spark.bucket_matching import ByReference, Open
 from cepheid.engines.spark.bucket_store import (
     BLOCK,
     INDEX,
@@ -160,6 +162,10 @@ class Bucket:
             "derived": self.matching.network.derived_seq,
             "segments": [segment.number for segment in self.segments.segments],
             "waiting": list(self.blobs.last),
+            "open": [
+                (matcher, stream, None if counts is None else list(counts.items()))
+                for (matcher, stream), counts in self.matching.open_runs().items()
+            ],
         }
 
     @classmethod
@@ -171,6 +177,7 @@ class Bucket:
         bucket.token, bucket.sequence, bucket.last_time = head["token"], head["sequence"], head["last_time"]
         waiting = bucket.blobs.load(head["waiting"], store)
         bucket.waiting.wait_again(waiting, head["watermark"], head["frontier"])
+        bucket.matching.restore_open(_open_runs(head.get("open", ())))
         bucket.counts.rebuilt = True
         return bucket
 
@@ -196,7 +203,23 @@ class Bucket:
             "bytes_written": self.counts.bytes_written,
             "rebuilt": self.counts.rebuilt,
             "watermark": None if watermark is None else from_microseconds(watermark),
+            "open": json.dumps(self._open_by_stream(), separators=(",", ":")),
         }
+
+    def _open_by_stream(self) -> dict[str, dict[int, int] | None]:
+        """Runs by stream and state, those of both matchers together."""
+        found: dict[str, Counter[int] | None] = {}
+        for (_, stream), counts in self.matching.open_runs().items():
+            before = found.get(stream, Counter())
+            found[stream] = None if before is None or counts is None else before + counts
+        return {stream: None if counts is None else dict(counts) for stream, counts in found.items()}
+
+
+def _open_runs(kept: Iterable[Any]) -> Open:
+    return {
+        (matcher, stream): None if counts is None else Counter(dict(counts))
+        for matcher, stream, counts in kept
+    }
 
 
 def _matching(work: StreamWork, number: int, segments: Segments) -> ByReference:

@@ -6,6 +6,7 @@ is one that comes with only a few rows in all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
@@ -16,7 +17,7 @@ import pyarrow.compute as pc
 from cepheid.engines.network import events_for
 from cepheid.engines.program import PlannedStream
 from cepheid.engines.session import Found
-from cepheid.engines.spark.bucket_matching import ByReference
+from cepheid.engines.spark.bucket_matching import BY_KERNEL, ByReference, Open
 from cepheid.engines.spark.kernel_choice import streams_for_kernel
 from cepheid.engines.spark.kernel_rows import KernelRows, present_bits
 from cepheid.engines.spark.kernel_state import (
@@ -34,8 +35,9 @@ from cepheid.engines.spark.segment import Digests, Mask, Numbers, of_stream
 from cepheid.engines.spark.segments import Columns, ColumnState, Segments
 from cepheid.engines.spark.work import Work
 from cepheid.matching.compiled.compiled_plan import Answers, Keys, SavedRoom
-from cepheid.matching.compiled.kernel.entrance import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH, V_LOOK
+from cepheid.matching.compiled.kernel.entrance import K_EVENTS, K_ROWS, K_WORDS, KEY_WIDTH, V_LOOK, V_WORDS
 from cepheid.matching.compiled.kernel.words import NEVER, TYPE
+from cepheid.matching.compiled.open_runs import open_runs
 from cepheid.matching.compiled.ready import is_ready
 from cepheid.matching.compiled.revive import revive
 from cepheid.matching.compiled.unsupported import Unsupported
@@ -120,6 +122,14 @@ class ByKernel(ByReference):
         batches, self.batches = self.batches, []
         return batches
 
+    def open_runs(self) -> Open:
+        return {**super().open_runs(), **{(BY_KERNEL, c.name): c.open for c in self.streams}}
+
+    def restore_open(self, kept: Open) -> None:
+        super().restore_open(kept)
+        for stream in self.streams:
+            stream.open = kept.get((BY_KERNEL, stream.name))
+
 
 class StreamColumns:
     """One stream of a bucket."""
@@ -129,6 +139,7 @@ class StreamColumns:
         self.work, self.segments = matching.work, matching.segments
         self.number = self.segments.streams[self.name]
         self.kept = KeptColumns.of(self.work.layout, self.plan)
+        self.open: Counter[int] | None = Counter()  # runs in segments, by state
 
     @property
     def reference(self) -> ReferenceMatcher:
@@ -173,7 +184,9 @@ class StreamColumns:
         digests, state = self._state(taken)
         schema = state.events.schema
         none = KeyedRows(schema.empty_table(), digests, np.zeros(len(digests) + 1, np.int64))
-        return self._matched(self._that_left(state), none, digests, state, time, ends)
+        rows = self._that_left(state)
+        self._count(rows, state.words, state.word_offsets, -1)
+        return self._matched(rows, none, digests, state, time, ends)
 
     def hand_over(self, event: Event) -> None:
         """A late event is the reference matcher's, and so is its key from now on."""
@@ -184,6 +197,7 @@ class StreamColumns:
         if len(taken.digests):
             _, state = self._state(taken)
             rows = self._that_left(state)
+            self._count(rows, state.words, state.word_offsets, -1)
             self._adopt(rows, state, 0, rows.values(event))
 
     def _by_kernel(self, rows: KernelRows, keyed: KeyedRows, digests: Digests, time: int) -> Findings:
@@ -194,6 +208,7 @@ class StreamColumns:
         taken = _in_order(taken)
         every, those, these = joined_places(taken.digests, digests)
         state = read_state(taken.rows, those, len(every), self.kept)
+        self._count(rows, state.words, state.word_offsets, -1)
         return self._matched(rows, _spread(keyed, these, every), every, state, time, ends=False)
 
     def _matched(
@@ -218,14 +233,29 @@ class StreamColumns:
         left = np.zeros(len(digests), np.bool_)
         left[answers.left] = True
         if not ends:
-            self._keep(answers, table, events.ints[TYPE], digests, left)
+            self._keep(rows, answers, table, events.ints[TYPE], digests, left)
         return found + self._give_up(rows, keyed, state, left, time)
 
-    def _keep(self, answers: Answers, table: pa.Table, kinds: Numbers, digests: Digests, left: Mask) -> None:
+    def _count(self, rows: KernelRows, words: Numbers, offsets: Numbers, sign: int) -> None:
+        """Runs that leave the segments, or are put there."""
+        if self.open is not None:
+            counted = open_runs(self.plan.automaton, rows.compiled.tables, words, offsets)
+            self.open = +Counter({s: self.open[s] + sign * counted[s] for s in {*self.open, *counted}})
+
+    def _keep(
+        self,
+        rows: KernelRows,
+        answers: Answers,
+        table: pa.Table,
+        kinds: Numbers,
+        digests: Digests,
+        left: Mask,
+    ) -> None:
         moments = answers.saved[:-1, V_LOOK].copy()
         gone = (moments == -NEVER) | left
         kept = ColumnState(digests, moments, gone, written_state(answers, table, kinds, gone, self.kept))
         self.segments.put_columns(self.name, kept)
+        self._count(rows, answers.saved_words, answers.saved[:, V_WORDS], 1)
 
     def _give_up(
         self, rows: KernelRows, keyed: KeyedRows, state: KernelState, left: Mask, time: int

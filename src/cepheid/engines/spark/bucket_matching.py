@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import TypeGuard
+
 import pyarrow as pa
 
 from cepheid.engines.session import Found
@@ -9,7 +13,12 @@ from cepheid.engines.spark.reading import events_of
 from cepheid.engines.spark.segments import Segments, Writes
 from cepheid.engines.spark.total_order import in_order
 from cepheid.engines.spark.work import Work
+from cepheid.matching.protocol import Matcher
+from cepheid.matching.reference import ReferenceMatcher
 from cepheid.pattern.event import Event
+
+BY_REFERENCE, BY_KERNEL = "reference", "kernel"
+Open = Mapping[tuple[str, str], Counter[int] | None]  # by matcher and stream
 
 
 class ByReference:
@@ -48,3 +57,22 @@ class ByReference:
 
     def commit(self) -> Writes:
         return self.segments.commit(self.network, self.network.take_touched())
+
+    # How many runs are open, by stream and state. Counted as keys come and go, never by looking at all of them.
+
+    def open_runs(self) -> Open:
+        """None where it is not known, which is so of state that was kept before anybody counted."""
+        return {
+            (BY_REFERENCE, name): m.open_runs() for name, m in self.network.matchers.items() if _counts(m)
+        }
+
+    def restore_open(self, kept: Open) -> None:
+        """What `open_runs` said when the state was kept: all of it lies in segments now."""
+        for name, matcher in self.network.matchers.items():
+            if _counts(matcher):
+                matcher.on_shelf = kept.get((BY_REFERENCE, name))
+
+
+def _counts(matcher: Matcher) -> TypeGuard[ReferenceMatcher]:
+    """Aggregates of trends are no runs."""
+    return isinstance(matcher, ReferenceMatcher) and matcher.plan.trends is None

@@ -37,15 +37,31 @@ def observed(table: DataFrame, answer: Answer) -> DataFrame:
     """The table, watched as it goes by: Spark counts while it writes, there is no second pass."""
     from pyspark.sql import functions as F
 
-    payload = next(p for p in answer.payloads if p.kind == "metrics")
-    names = [name for name, _ in payload.columns]
-    fields = {  # one bucket a row
-        name: F.when(F.col(KIND) == "metrics", F.get(array, F.lit(0)))
-        for name, array in zip(names, answer.arrays(payload), strict=True)
-    }
+    fields = _fields(answer)
     sums = [F.coalesce(F.sum(fields[name]), F.lit(0)).alias(name) for name in SUMS]
     rebuilt = F.coalesce(F.sum(fields["rebuilt"].cast("int")), F.lit(0)).alias("rebuilt")
     return table.observe(OBSERVED, *sums, rebuilt, *_counts(answer), _buckets(fields))
+
+
+def metrics_text(answer: Answer) -> Column:
+    """What a bucket says of itself, as JSON; null in other rows."""
+    from pyspark.sql import functions as F
+
+    values = [value.alias(name) for name, value in _fields(answer).items()]
+    text = F.to_json(F.struct(*values), {"ignoreNullFields": "false", "timeZone": "UTC"})
+    return F.when(F.col(KIND) == "metrics", text)
+
+
+def _fields(answer: Answer) -> dict[str, Column]:
+    """The metrics of a bucket, which has a row of its own."""
+    from pyspark.sql import functions as F
+
+    payload = next(p for p in answer.payloads if p.kind == "metrics")
+    names = [name for name, _ in payload.columns]
+    return {
+        name: F.when(F.col(KIND) == "metrics", F.get(array, F.lit(0)))
+        for name, array in zip(names, answer.arrays(payload), strict=True)
+    }
 
 
 def observed_rows(table: DataFrame) -> DataFrame:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
-from cepheid.errors import CepheidWarning
+from cepheid.errors import CepheidWarning, InputMistake
 
 FILE = "cepheid-progress.jsonl"
 _MOST_BYTES = 1 << 20  # then the file becomes the old one, and a new one begins
@@ -52,11 +52,11 @@ class ProgressFile:
             return
         try:
             self._write(batch, seconds, found, list(buckets))
-        except OSError as failure:
+        except (OSError, InputMistake) as failure:
             self.gave_up = True
             warnings.warn(
-                f"the progress of the stream cannot be written to {self.path}: {failure.strerror}; "
-                f"`cepheid watch` will not see it",
+                f"the progress of the stream cannot be written to {self.path}, so `cepheid watch` will not see it: "
+                f"{failure}",
                 CepheidWarning,
                 stacklevel=2,
             )
@@ -170,6 +170,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
                 line = json.loads(row)
             except ValueError:  # it is being written
                 continue
+            if not isinstance(line, dict) or "totals" not in line:
+                raise InputMistake(
+                    f"{part} is not what a stream writes of its progress",
+                    code="no_progress",
+                    hint="give the folder of its checkpoint",
+                )
             found.pop(line["batch"], None)
             found[line["batch"]] = line
     return list(found.values())

@@ -33,6 +33,7 @@ METRICS = Payload(
         ("bytes_written", pa.int64()),
         ("rebuilt", pa.bool_()),
         ("watermark", pa.timestamp("us", "UTC")),
+        ("open", pa.string()),  # runs by stream and state, as JSON
     ),
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -10,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from cepheid.engines.options import Duration, Options, make_options
 from cepheid.engines.spark.checkpoint import checked
 from cepheid.engines.spark.heartbeat import beating
-from cepheid.engines.spark.metrics import observed
+from cepheid.engines.spark.metrics import metrics_text, observed
 from cepheid.engines.spark.outlets import Outlet, check_outlets, outlets_of
-from cepheid.engines.spark.output import KIND, STREAM, Answer
+from cepheid.engines.spark.output import COUNT, KIND, STREAM, Answer
+from cepheid.engines.spark.progress import ProgressFile, progress_path
 from cepheid.engines.spark.run import SparkJob, plan_job, warn_of_one_partition
 from cepheid.engines.spark.sinks import Given
 from cepheid.errors import InputMistake
+from cepheid.explain.words import Names
 from cepheid.pattern.duration import duration
 from cepheid.time.lateness import TooLatePolicy
 
@@ -40,6 +44,7 @@ def write_stream(
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
     idle_after: Duration | None = None,
+    progress: bool | str | PathLike[str] = True,
     **options: Any,
 ) -> StreamingQuery:
     """Start one streaming query of all streams of a program, and write what it finds, each kind to its sink.
@@ -61,6 +66,8 @@ def write_stream(
         trigger: What `DataStreamWriter.trigger` takes: `{"availableNow": True}`.
         name: The name of the streaming query.
         idle_after: Lets time go on by the clock when no events have come for so long.
+        progress: The file that `cepheid watch` reads; True puts it into the checkpoint's folder, if that is on this
+            machine.
         options: All that `match` takes: `disorder`, `lateness`, `too_late` and so on.
     """
     if dead_letters is not None:
@@ -91,7 +98,18 @@ def write_stream(
     check_outlets(outlets, answer)
     warn_of_one_partition(job.program, job.given)
     job = checked(job, fspath(checkpoint), dead_letters is not None, idle_after is not None)
-    return _start(job, Batch(answer, tuple(outlets)), fspath(checkpoint), trigger or {}, name)
+    batch = Batch(answer, tuple(outlets), _progress(progress, fspath(checkpoint), job, name))
+    return _start(job, batch, fspath(checkpoint), trigger or {}, name)
+
+
+def _progress(
+    asked: bool | str | PathLike[str], checkpoint: str, job: SparkJob, name: str | None
+) -> ProgressFile | None:
+    if asked is False:
+        return None
+    path = progress_path(checkpoint) if asked is True else fspath(asked)
+    steps = {s.name: tuple(Names(s.plan).states) for s in job.program}
+    return None if path is None else ProgressFile(path, name, steps)
 
 
 @dataclass
@@ -100,13 +118,14 @@ class Batch:
 
     answer: Answer
     outlets: tuple[Outlet, ...]
+    progress: ProgressFile | None = None
     again: bool = True  # only the first batch after a start may have been tried before
 
     def __call__(self, table: DataFrame, number: int) -> None:
+        began = time.monotonic()
         table.persist()
         try:
-            # The first look computes the table as a whole: Spark keeps no state of a batch that is read in part.
-            found = {(row[0], row[1]) for row in table.select(KIND, STREAM).distinct().collect()}
+            found, buckets = self._found(table)
             for outlet in self.outlets:
                 rows = self.answer.part(table, outlet.kind, outlet.stream)
                 if (outlet.kind, outlet.stream) in found:
@@ -116,6 +135,20 @@ class Batch:
         finally:
             table.unpersist()
         self.again = False
+        if self.progress is not None:
+            self.progress.write(number, time.monotonic() - began, found, buckets)
+
+    def _found(self, table: DataFrame) -> tuple[dict[tuple[str, str], int], list[dict[str, Any]]]:
+        """How many findings of each kind and stream there are, and what the buckets say of themselves.
+
+        This first look computes the table as a whole: Spark keeps no state of a batch that is read in part.
+        """
+        from pyspark.sql import functions as F
+
+        said = F.lit(None).cast("string") if self.progress is None else metrics_text(self.answer)
+        rows = table.groupBy(KIND, STREAM).agg(F.sum(COUNT), F.collect_list(said)).collect()
+        buckets = [json.loads(text) for row in rows for text in row[3]]
+        return {(row[0], row[1]): row[2] for row in rows}, buckets
 
 
 def _planned(
