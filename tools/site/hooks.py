@@ -44,7 +44,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
     taken = outside.outside_pages()
     uri = page.file.src_uri
-    homes = {address: path for path, address in taken.items() if path != "README.md"}
+    homes = {address: path for path, address in taken.items()}
     markdown = outside.with_links_of_the_site(markdown, homes.get(uri, f"docs/{uri}"), uri, taken)
     markdown = FILE.sub(r'```\g<language> title="\g<name>"', markdown)
     return NAME.sub(_directive, PICTURE.sub("", markdown))
