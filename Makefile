@@ -25,7 +25,7 @@ demo: $(STAMP)  ## run the demonstration
 
 .PHONY: docs
 docs: $(DOCS_STAMP)  ## build the documentation site into build/site
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "Open build/site/index.html"
 
 test: check  ## the checks, then all tests but the long ones
