@@ -11,7 +11,7 @@ ARGS  ?=
 PYTHON ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo docs test check bench soak kafka-test cluster-test notebooks screenshots format clean distclean FORCE
+.PHONY: help venv demo test check bench soak kafka-test cluster-test notebooks screenshots format clean distclean FORCE
 
 help:  ## list the targets
 	@echo "usage: make TARGET"
@@ -23,8 +23,9 @@ venv: $(STAMP)  ## create .venv and install the package with its development too
 demo: $(STAMP)  ## run the demonstration
 	@$(BIN)/cepheid demo
 
+.PHONY: docs
 docs: $(DOCS_STAMP)  ## build the documentation site into build/site
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo "Open build/site/index.html"
 
 test: check  ## the checks, then all tests but the long ones

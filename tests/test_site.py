@@ -44,14 +44,17 @@ def test_links_on_the_site() -> None:
         "../CONTRIBUTING.md", "project/contributing.md"
     )
     assert on_site("[x](docs/spark.md)", "CONTRIBUTING.md", "project/contributing.md") == "[x](../spark.md)"
-    assert on_site("[front](../README.md)", "docs/a.md", "a.md") == "[front](index.md)"
+    assert (
+        on_site("![p](docs/images/demo.svg)", "README.md", "project/readme.md") == "![p](../images/demo.svg)"
+    )
     assert on_site("[code](../src/cepheid/errors.py)", "docs/a.md", "a.md") == "code"
+    assert on_site("[gone](../lost.md)", "docs/a.md", "a.md") == "[gone](../lost.md)"
     assert on_site("```\n[x](../y)\n```", "docs/a.md", "a.md") == "```\n[x](../y)\n```"
 
 
 def test_the_pages_from_outside_have_a_title() -> None:
     for path in OUTSIDE:
-        assert outside.page_text(path).lstrip().startswith("# "), path
+        assert outside.page_text(path).lstrip().startswith(("# ", "---\ntitle: ")), path
 
 
 def test_a_notebook_as_a_page() -> None:

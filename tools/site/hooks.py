@@ -22,7 +22,7 @@ from tools.site import lexer, nav, outside
 FILE = re.compile(r"^<!-- file: (?P<name>[\w.-]+) -->\n```(?P<language>\w*)$", re.MULTILINE)
 PICTURE = re.compile(r"^<!-- picture: [\w-]+ -->\n", re.MULTILINE)
 NAME = re.compile(r"^::: cepheid\.(\w+)$", re.MULTILINE)
-WORKER = "assets/iframe-worker.js"  # as mkdocs.yml has it
+ASSETS = ("assets/iframe-worker.js", "assets/wide.css")  # as mkdocs.yml has them
 FETCHED = re.compile(r"<(?:script|img|link|iframe)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 
 
@@ -32,7 +32,8 @@ def on_startup(**_: Any) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """The pages from other folders join, and all of them get their places."""
-    files.append(File.generated(config, WORKER, abs_src_path=str(Path(__file__).parent / Path(WORKER).name)))
+    for uri in ASSETS:
+        files.append(File.generated(config, uri, abs_src_path=str(Path(__file__).parent / Path(uri).name)))
     for path, uri in outside.outside_pages().items():
         if files.get_file_from_path(uri) is None:
             files.append(File.generated(config, uri, content=outside.page_text(path)))
@@ -44,7 +45,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
     taken = outside.outside_pages()
     uri = page.file.src_uri
-    homes = {address: path for path, address in taken.items() if path != "README.md"}
+    homes = {address: path for path, address in taken.items()}
     markdown = outside.with_links_of_the_site(markdown, homes.get(uri, f"docs/{uri}"), uri, taken)
     markdown = FILE.sub(r'```\g<language> title="\g<name>"', markdown)
     return NAME.sub(_directive, PICTURE.sub("", markdown))
