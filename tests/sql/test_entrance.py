@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import pyarrow as pa
 import pytest
 
 import cepheid
-from cepheid.errors import InputMistake
+from cepheid.errors import InputMistake, SetupMistake
 
 ROWS = pa.table({"n": [1, 2], "__key": ["x", "y"]})
 
@@ -42,3 +44,11 @@ def test_nan_is_one_partition() -> None:
     table = pa.table({"k": [float("nan"), 1.0, float("nan")], "n": [1, 2, 3]})
     query = "SELECT c FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY n MEASURES COUNT(*) AS c PATTERN (A+))"
     assert sorted(row["c"] for row in cepheid.sql(query, t=table).to_pylist()) == [1, 2]
+
+
+def test_without_duckdb_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(SetupMistake) as caught:
+        cepheid.sql("SELECT 1")
+    assert caught.value.code == "no_duckdb"
+    assert caught.value.hint == "pip install 'cepheid[duckdb]'"

@@ -13,7 +13,7 @@ from cepheid.engines.sql.clauses import without_clauses
 from cepheid.engines.sql.duckdb_functions import DuckDBFunctions
 from cepheid.engines.sql.matched_table import RowMatching
 from cepheid.engines.sql.window_table import GROUP, MATCHED, Members, WindowMatching
-from cepheid.errors import InputMistake
+from cepheid.errors import InputMistake, SetupMistake
 from cepheid.sql_lang.asking import ARRIVAL, KEY, ORDER, made_for_us, order_text, shown, wanted
 from cepheid.sql_lang.clause import Rows
 from cepheid.sql_lang.database_aggregates import kept_columns, one_by_one, with_aggregates
@@ -26,8 +26,14 @@ _ID = "__id"  # of a row of an inner query
 
 
 def run_locally(text: str, frames: dict[str, Any]) -> pa.Table:
-    import duckdb
-
+    try:
+        import duckdb
+    except ImportError:
+        raise SetupMistake(
+            "SQL over frames and files is run by DuckDB, which is not installed",
+            code="no_duckdb",
+            hint="pip install 'cepheid[duckdb]'",
+        ) from None
     with duckdb.connect() as connection:
         for name, frame in frames.items():
             connection.register(name, frame)
