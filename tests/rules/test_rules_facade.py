@@ -312,11 +312,14 @@ def test_the_network_is_drawn() -> None:
     rules.assert_fact("E", {"on": True}, id="e", time=0)
     rules.event("Alarm", {"eqpt": "e"}, id="x", time=10)
     text = rules.explain()
-    assert "event Alarm  [A, B]" in text
+    assert "event Alarm  [A, B]\n  1 came\n" in text
     assert "stores [Alarm x] until 14" in text
     assert "stores [Alarm x, E e] until 15" in text
+    rules.event("Alarm", {"eqpt": "f"}, id="y", time=11)
     rules.event("Cancel", time=12)
-    assert "rule B <- n3\n    1 firings" in rules.explain()
+    assert "event Alarm  [A, B]\n  2 came\n" in rules.explain()
+    assert "join Cancel <- d0, d3 where ?c after[1,4] ?a\n    2 passed, 2 tried" in rules.explain()
+    assert "rule B <- n3\n    2 firings" in rules.explain()
     diagram = rules.explain("mermaid")
     assert diagram.startswith("flowchart TD")
     assert "class event_20_Alarm,d0 shared" in diagram

@@ -142,11 +142,21 @@ class Constants:
 class ClassNode:
     """All discriminations of one type. Equalities with a constant are looked up, other tests are asked."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
+        self.count = (
+            count  # of objects that came; if there is one discrimination, of those that did not pass it
+        )
+        self.nodes: list[DiscriminationNode] = []
         self.plain: list[DiscriminationNode] = []
         self.constants: dict[tuple[str, type], Constants] = {}
 
+    @property
+    def counters(self) -> list[int]:
+        """Together they tell what came."""
+        return [self.count, *(node.count for node in self.nodes if len(self.nodes) == 1)]
+
     def add(self, node: DiscriminationNode) -> None:
+        self.nodes.append(node)
         found = min(filter(None, map(_constant, node.wants.tests)), default=None, key=repr)
         if found is None:
             self.plain.append(node)
@@ -168,6 +178,8 @@ class ClassNode:
                     result.append(node)
         for node in result:
             counted.append(node.count)
+        if not result or len(self.nodes) > 1:
+            counted.append(self.count)
         return result
 
 

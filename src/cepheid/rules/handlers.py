@@ -36,8 +36,7 @@ def handler_of(net: Network, type: str, held: bool) -> Binding | None:
     source = _Source(type, held)
     for at, node in enumerate(nodes):
         source.ask(at, node)
-    if nodes:
-        source.line(f"if not ({' or '.join(f'ok{at}' for at in range(len(nodes)))}): return")
+    source.came(net.classes[EVENT, type].count, [f"ok{at}" for at in range(len(nodes))])
     if any(join.same and join.wants in nodes for n in net.nodes for join in n.joins):
         flags = ", ".join(f"(ok{at}, {source.name('node', node)})" for at, node in enumerate(nodes))
         source.line(f"working.passed = [node for ok, node in ({flags},) if ok]")
@@ -112,6 +111,14 @@ class _Source:
         return bind
 
     # The parts of a handler.
+
+    def came(self, count: int, passed: list[str]) -> None:
+        """An event that passes nothing is done, and cannot fail any more: it needs no note."""
+        self.line(f"if not ({' or '.join(passed)}):")
+        self.line(f"{self.own('counts', lambda w: w.counts)}[{count}] += 1", 2)
+        self.line("return", 2)
+        if len(passed) > 1:
+            self.line(f"journal.append({count})")
 
     def ask(self, at: int, node: EventNode) -> None:
         inline = [_inline(test) for test in node.wants.tests]

@@ -94,7 +94,9 @@ class _Drawing:
 
     def _class(self, kind: str, type: str) -> NodeView:
         id = f"{kind} {type}"
-        return NodeView(id, "class", type, rules=tuple(self.users.get(id, ())))
+        working = self.session.working
+        came = sum(map(working.count_of, working.net.classes[kind, type].counters))
+        return NodeView(id, "class", type, rules=tuple(self.users.get(id, ())), received=came)
 
     def _discrimination(self, found: Any) -> NodeView:
         id, wants = f"d{found.number}", found.wants

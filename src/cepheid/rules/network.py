@@ -66,7 +66,10 @@ class Network:
             kind = FactNode if wants.kind == FACT else EventNode
             node: DiscriminationNode = kind(len(self.discriminations), wants, self.counter())
             self.discriminations[wants] = node
-            self.classes.setdefault((wants.kind, wants.type), ClassNode()).add(node)
+            kind_and_type = (wants.kind, wants.type)
+            if kind_and_type not in self.classes:
+                self.classes[kind_and_type] = ClassNode(self.counter())
+            self.classes[kind_and_type].add(node)
         return self.discriminations[wants]
 
     def _add(self, chain: Chain) -> None:

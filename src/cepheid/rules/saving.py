@@ -111,6 +111,7 @@ def _counts(session: RuleSession) -> list[list[int]]:
 
 def _counters(session: RuleSession) -> Iterator[list[int]]:
     network = session.program.network
+    yield [found.count for found in network.classes.values()]
     yield [d.count for d in network.discriminations.values()]
     yield [node.count for node in network.nodes if node.count is not None]
     yield [p.count for node in network.nodes for p in node.productions]

@@ -21,6 +21,7 @@ def network_text(session: RuleSession, clock: Clock) -> str:
 def _lines(node: NodeView, clock: Clock) -> Iterator[str]:
     if node.kind == "class":
         yield f"{node.id}{_shared(node)}"
+        yield f"  {', '.join(_counters(node))}"
         return
     yield f"  {_head(node)}{_shared(node)}"
     yield f"    {', '.join(_counters(node))}"
@@ -46,8 +47,8 @@ def _shared(node: NodeView) -> str:
 
 
 def _counters(node: NodeView) -> Iterator[str]:
-    if node.kind == "rule":
-        yield f"{node.received} firings"
+    if node.kind in ("class", "rule"):
+        yield f"{node.received} {'came' if node.kind == 'class' else 'firings'}"
         return
     yield f"{node.received} passed"
     if node.kind == "join":
@@ -99,8 +100,7 @@ def _box(node: NodeView) -> str:
     start, end = _SHAPES.get(node.kind, ("[", "]"))
     title = node.id if node.kind == "class" else f"rule {node.type}" if node.kind == "rule" else ""
     parts = [title or f"{node.kind} {node.type}", *node.tests]
-    if node.kind != "class":
-        parts.append(", ".join(_counters(node)))
+    parts.append(", ".join(_counters(node)))
     return f'{start}"{"<br/>".join(map(_safe, parts))}"{end}'
 
 
