@@ -40,7 +40,9 @@ from cepheid.errors import CepheidError
 from cepheid.testing.scenarios import read_scenario
 
 OUTPUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-PLAIN_RUN = re.compile(r"cepheid run [\w.-]+\.cep [\w.-]+\.(csv|jsonl)( --quiet)?")
+PLAIN_RUN = re.compile(
+    r"cepheid run [\w.-]+\.cep [\w.-]+\.(csv|jsonl)( --(time|type|now|format) [\w:-]+| --quiet)*"
+)
 FILE = re.compile(r"^<!-- file: (?P<name>[\w.-]+) -->\n```\w*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
