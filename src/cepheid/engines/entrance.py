@@ -47,7 +47,7 @@ def run(
         order: Columns that put events of one time in order.
         end: The column of an event's end, if it has one.
         time_unit: What a number in the time column counts: `s`, `ms`, `us` or `ns` since 1970.
-        partition_by: Columns that every pattern of the query is partitioned by, before its own.
+        partition_by: The key, as columns or expressions, of streams that do not say one themselves.
         now: When the input ends, if later than its last event: absences before it are certain.
         disorder: How far events may be out of order. Without it the input is sorted as a whole, and nothing is late.
         lateness: How much later than that an event is still matched, and its matches marked.
