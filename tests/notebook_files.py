@@ -29,6 +29,7 @@ def executed(path: Path) -> Any:
         client = NotebookClient(
             book,
             timeout=120,
+            startup_timeout=120,  # seconds, on a machine that has other things to do
             kernel_name="python3",  # this Python
             coalesce_streams=True,  # else how a kernel cuts what is printed would be seen
             resources={"metadata": {"path": folder}},

@@ -129,7 +129,7 @@ def page(browser: Any) -> Iterator[Any]:
     assert problems == []
 
 
-def pictures(folder: Path) -> Path:
+def pictures_folder(folder: Path) -> Path:
     """Where pictures go: into the documents if that is asked for."""
     asked = os.environ.get("CEPHEID_SCREENSHOTS")
     return ROOT / asked if asked else folder
@@ -140,7 +140,7 @@ def test_the_report_of_the_demonstration(page: Any, folder: Path) -> None:
     page.goto((folder / "out" / "cepheid-demo.html").as_uri())
     assert "A day of card payments" in page.locator("h1").inner_text()
     assert page.locator("section").count() >= 5
-    page.screenshot(path=pictures(folder) / "report.png", clip=top_of(page, 900))
+    page.screenshot(path=pictures_folder(folder) / "report.png", clip=top_of(page, 900))
 
 
 @pytest.mark.browser
@@ -148,7 +148,7 @@ def test_the_report_of_the_run(page: Any, folder: Path) -> None:
     page.goto((folder / "report.html").as_uri())
     text = page.locator("body").inner_text()
     assert all(room in text for room in ("lab", "archive", "store"))
-    page.screenshot(path=pictures(folder) / "newcomer-report.png", clip=top_of(page, 900))
+    page.screenshot(path=pictures_folder(folder) / "newcomer-report.png", clip=top_of(page, 900))
 
 
 @pytest.mark.browser
@@ -161,7 +161,7 @@ def test_the_page_of_the_debugger(page: Any, folder: Path) -> None:
             break
         page.click("#jump")
     assert "matched: e = Enter #7, a = Alarm #8" in happened.inner_text()
-    page.screenshot(path=pictures(folder) / "debugger.png", clip=top_of(page, 900))
+    page.screenshot(path=pictures_folder(folder) / "debugger.png", clip=top_of(page, 900))
 
 
 def top_of(page: Any, height: int) -> dict[str, int]:
@@ -187,7 +187,7 @@ def test_the_terminal(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         assert "http" not in picture.replace("http://www.w3.org/2000/svg", "").replace(
             "https://www.textualize.io", ""
         )
-        (pictures(folder) / f"{name}.svg").write_text(picture, encoding="utf-8")
+        (pictures_folder(folder) / f"{name}.svg").write_text(picture, encoding="utf-8")
 
 
 def output_in_colour(arguments: list[str]) -> str:
