@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +234,33 @@ def test_a_query_whose_process_is_gone(folder: Path) -> None:
     assert "ended: its process is gone" in watch(str(folder), "--once").stdout
     (folder / FILE).write_text(json.dumps({**line, "host": f"not-{socket.gethostname()}"}) + "\n")
     assert f"on not-{socket.gethostname()}" in watch(str(folder), "--once").stdout
+
+
+def test_live_until_ctrl_c(folder: Path) -> None:
+    """On a terminal: what is written while it is drawn is seen, and Ctrl-C ends it without a word."""
+    file = started(folder, "parcels")
+    file.write(0, 0.5, {}, [bucket(events=11)])
+    screen, terminal = os.openpty()
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TERM": "xterm", "COLUMNS": "100"}
+    command = [sys.executable, "-m", "cepheid", "watch", str(folder), "--every", "0.1"]
+    live = subprocess.Popen(command, stdout=terminal, stderr=terminal, env=env)
+    os.close(terminal)
+    try:
+        read_until(screen, "11, ")
+        file.write(1, 0.5, {}, [bucket(events=22)])
+        read_until(screen, "33, ")
+    finally:
+        live.send_signal(signal.SIGINT)
+        code = live.wait(60)
+        os.close(screen)
+    assert code == 0
+
+
+def read_until(screen: int, wanted: str) -> None:
+    shown, end = "", time.monotonic() + 60
+    while wanted not in shown:
+        assert time.monotonic() < end, shown
+        shown += os.read(screen, 65536).decode(errors="replace")
 
 
 def test_nothing_to_watch(folder: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from cepheid.explain.over_time import Levels
 from cepheid.explain.words import Names
 from cepheid.matching import lifecycle
+from cepheid.matching.keys import lookup_key
 from cepheid.matching.partition import Partition
 from cepheid.matching.run import Run, Taken
 from cepheid.matching.tests import Seen
@@ -44,13 +46,13 @@ class Census:
         self.largest = 0  # runs of one partition
         self.events = 0
         self._span: tuple[int, int] | None = None
-        self.keys: set[tuple[Any, ...]] = set()
+        self.keys: set[Hashable] = set()
         self._starts: list[set[tuple[str, int]]] = [set() for _ in plan.automaton.positions]
         self._matched: set[tuple[str, int]] = set()
         self._ended: list[Counter[str]] = [Counter() for _ in plan.automaton.positions]
         self._before: Counter[int] = Counter()
         self._time = 0
-        self._over = False
+        self._left: Counter[int] | None = None  # what was open when the input ended
 
     # What was found.
 
@@ -62,7 +64,8 @@ class Census:
 
     def open_by_step(self) -> dict[str, int]:
         """The runs that are open now, or were when the input ended."""
-        return {self.names.states[state]: n for state, n in sorted(self.open.items()) if n}
+        counts = self.open if self._left is None else self._left
+        return {self.names.states[state]: n for state, n in sorted(counts.items()) if n}
 
     def peaks(self) -> dict[str, int]:
         """The most that were ever open after each step."""
@@ -80,7 +83,7 @@ class Census:
         first, last = self._span or (self._time, self._time)
         self._span = min(first, self._time), max(last, self._time)
         self.events += 1
-        self.keys.add(partition.key)
+        self.keys.add(lookup_key(partition.key, self.plan.inferred_key))
 
     def after_event(self, partition: Partition) -> None:
         self._changed(partition)
@@ -93,9 +96,7 @@ class Census:
 
     def at_end(self, partition: Partition, time: int) -> None:
         """Closures that the end has closed are no longer open, so what is open is counted anew."""
-        if not self._over:
-            self.open, self._over = Counter(), True
-        self.open += _by_state(partition.runs)
+        self._left = (self._left or Counter()) + _by_state(partition.runs)
 
     def complete(self, partition: Partition, runs: list[Run], given: list[Run]) -> None:
         pass
