@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from late_rules import FACTS, LATE, TWICE, late_events
 from rule_scenarios import TICK, Bundle, as_tables, scenarios, undeclared
 
+from cepheid import run_rules
 from cepheid.engines.rules.keys import named_keys
-from cepheid.engines.rules.operations import EVENT, Operation
+from cepheid.engines.rules.operations import ASSERT, EVENT, Operation
 from cepheid.engines.rules.prepared import prepare
 from cepheid.engines.rules.told import Told
 from cepheid.engines.spark import rule_rows
@@ -108,6 +111,25 @@ def test_tables_beside_the_stream() -> None:
     facts = [r for r in rows() if r["_c"] == 0]
     static = {0: ipc(pa.Table.from_batches([batch(facts)]))}
     BUNDLE.check(played([r for r in rows() if r["_c"] == 1], work(static), random.Random(3)), TICK)
+
+
+def test_patterns_beside_rules_in_random_cuts() -> None:
+    """What rules emit goes to a pattern, its matches to other rules; as over tables, whatever the cuts."""
+    chance = random.Random(5)
+    events = late_events(chance)
+    local = run_rules(LATE, patterns=TWICE, facts={"F": FACTS}, events=events, key="who")
+    assert {"Late", "Twice", "Bad", "F"} <= {one.name for one in local.told}
+    operations = [Operation(ASSERT, "F", 0, f, f["id"]) for f in FACTS]
+    operations += [Operation(EVENT, e["type"], e["time"], e, e["id"]) for e in events]
+    prepared = prepare(LATE, TWICE)
+    split = RuleWork(prepared, named_keys(prepared.rules, "who"), 1, "here")
+    told = played([row(o, o.fields["who"]) for o in operations], split, chance)
+    assert Counter(_shown(one, TICK) for one in told) == Counter(_shown(one, 1) for one in local.told)
+
+
+def _shown(one: Told, tick: int) -> tuple[Any, ...]:
+    fields = {name: value for name, value in one.fields.items() if name != "time"}
+    return one.kind, one.name, one.time // tick, one.key, str(fields)
 
 
 def test_state_of_other_rules() -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from streaming import read_stream, run_to_end, write_batches
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "rules"))
 
+from late_rules import FACTS, LATE, TWICE, late_events
 from rule_scenarios import Bundle, Scenario, as_tables, scenarios, tables, undeclared
 
 from cepheid import run_rules
@@ -105,6 +107,17 @@ def test_scenarios_over_streams(spark: SparkSession, tmp_path: Path) -> None:
         )
         told = run_to_end(results.told, tmp_path)
     check(sorted(collected(told), key=lambda one: one.time), HALF)
+
+
+def test_patterns_beside_rules(spark: SparkSession) -> None:
+    events = late_events(Random(6))
+    local = run_rules(LATE, patterns=TWICE, facts={"F": FACTS}, events=events, key="who")
+    frames = [spark.createDataFrame(rows) for rows in (FACTS, events)]
+    told = run_rules(LATE, patterns=TWICE, facts={"F": frames[0]}, events=frames[1], key="who").told
+    shown = lambda t: (t.kind, t.name, int(t.time), t.key, str(sorted(t.fields.items())))  # noqa: E731
+    found = [replace(t, time=t.time.timestamp()) for t in collected(told.toArrow())]
+    assert Counter(map(shown, found)) == Counter(map(shown, local.told))
+    assert {"Late", "Twice", "Bad", "F"} <= {t.name for t in found}
 
 
 # The example.
