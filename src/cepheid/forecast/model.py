@@ -13,9 +13,9 @@ from cepheid.forecast.outcomes import Outcomes
 from cepheid.forecast.reach import Reach
 
 MOST_SYMBOLS = 64
-# What is foretold is worked out anew when two fifths more have been learned; later on, when three times as much.
-_STEP, _GROWTH = 50, 1.4
-_MANY, _GROWTH_OF_MANY = 10_000, 3
+# What is foretold is worked out anew when so much more has been learned: the more there is, the less it changes.
+_STEP = 50
+_GROWTH = ((10_000, 1.4), (100_000, 2.0), (float("inf"), 3.0))  # up to so many events, by this factor
 
 
 @dataclass
@@ -71,7 +71,7 @@ class Learned:
 
 def due_after(events: int, warmup: int) -> int:
     """After how many events the chances are worked out again."""
-    growth = _GROWTH if events < _MANY else _GROWTH_OF_MANY
+    growth = next(factor for most, factor in _GROWTH if events < most)
     return max(events + _STEP, int(events * growth), warmup)
 
 
