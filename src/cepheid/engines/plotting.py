@@ -22,8 +22,13 @@ def plot(
 ) -> Plot:
     """Matches over time: `timeline` has a line for each, `counts` how many ended when.
 
-    `matches` is what `cepheid.match` or `cepheid.run` gave: dicts, pandas, polars or Arrow. `start` and `end` name the
-    columns of their times, `by` the column that tells them apart.
+    Args:
+        matches: What `cepheid.match` or `cepheid.run` gave: dicts, pandas, polars or Arrow.
+        kind: `timeline` or `counts`.
+        start: The column of the time a match began.
+        end: The column of the time it ended.
+        by: The column that tells matches apart.
+        name: What they are called, where `matches` has no names of its own.
 
     >>> found = [{"start": 0, "end": 5, "user": "ann"}, {"start": 3, "end": 3, "user": "bob"}]
     >>> plot(found)
