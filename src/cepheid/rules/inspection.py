@@ -158,6 +158,7 @@ class _Drawing:
 
 
 def network_view(session: RuleSession) -> list[NodeView]:
+    session.working.begin()  # counters are summed up, once for all nodes
     return _Drawing(session).views()
 
 
