@@ -240,9 +240,9 @@ class _Chain:
         if not at_once.any():
             return lambda known, about: known
         contexts, sets = self.shape
-        parts = [(np.arange(contexts)[:, None] * sets + block).reshape(-1) for block in self.blocks]
-        if max(map(len, parts)) > _MOST_SOLVED:
+        if contexts * sets > _MOST_SOLVED:
             return lambda known, about: self._swept(at_once, known, about)
+        parts = [(np.arange(contexts)[:, None] * sets + block).reshape(-1) for block in self.blocks]
         among = np.zeros((contexts * sets, contexts * sets))
         np.add.at(among, (np.arange(len(among))[None, :], self.to), _ALMOST * at_once)
         # Of each part: its equations solved, and how it depends on those before it.
