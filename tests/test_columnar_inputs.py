@@ -433,7 +433,7 @@ def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     query = tmp_path / "q.cep"
     query.write_text(f"stream S = {EMIT}", encoding="utf-8")
     shown = CliRunner().invoke(main, ["explain", str(query), "--schema", str(tmp_path / "0.parquet")])
-    assert "S  the compiled matcher" in shown.output
+    assert "  the compiled matcher" in shown.output
 
 
 def test_sizes() -> None:
