@@ -13,7 +13,7 @@ from cepheid.engines.rules.told import firing_text
 from cepheid.engines.spark.rule_told import told_from
 from cepheid.errors import InputMistake, nearest
 from cepheid.matching.values import dump, load
-from cepheid.pattern.types import DECIMAL, NULL, UNKNOWN, Type
+from cepheid.pattern.types import DECIMAL, INT, NULL, UNKNOWN, Type
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -67,13 +67,18 @@ class SparkRuleResults:
         fields = self._fields(kind, type)
         head = {
             "op": pa.string(),
-            "id": _arrow(self.ids.get((kind, type), UNKNOWN)),
+            "id": _arrow(self._identity(kind, type)),
             "time": pa.timestamp("us", "UTC"),
             "rule": pa.string(),
         }
         of_kind = "kind IN ('asserted', 'modified', 'retracted')"
         which = f"{of_kind} AND event = {str(kind == 'event').lower()} AND name = {_text(type)}"
         return self._view(which, _values, _schema(head, fields))
+
+    def _identity(self, kind: str, type: str) -> Type:
+        """Events that rules assert are numbered, unless their type has a key."""
+        known = self.ids.get((kind, type), UNKNOWN)
+        return INT if known == UNKNOWN and kind == "event" else known
 
     def _fields(self, kind: str, name: str) -> Mapping[str, Type]:
         found = self.made.get((kind, name))
