@@ -160,6 +160,9 @@ def test_the_example_is_the_same(spark: SparkSession, utc: None) -> None:
         for type, table in local.facts.items():
             wanted = table.select(cached.facts(type).columns)
             assert rows_of(cached.facts(type).toArrow()) == rows_of(wanted), type
+        for type, table in local.events.items():
+            wanted = table.select(cached.events(type).columns)
+            assert rows_of(cached.events(type).toArrow()) == rows_of(wanted), type
         assert cached.firings.count() == local.firings.num_rows
 
 
