@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+# Few rows and many plans: to compile each plan takes longer than to interpret it. What Spark compiles is tested where
+# its expressions are (test_catalyst.py), and by all that starts a Spark of its own: the demonstration, Connect.
+INTERPRETING = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="needs the extra spark")
@@ -26,7 +31,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = start_session(
         "cepheid tests",
         cores=2,
-        config={"spark.sql.shuffle.partitions": "2", "spark.sql.warehouse.dir": str(warehouse)},
+        config={
+            "spark.sql.shuffle.partitions": "2",
+            "spark.sql.warehouse.dir": str(warehouse),
+            **INTERPRETING,
+        },
     )
     yield session
     session.stop()

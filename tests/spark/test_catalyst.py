@@ -352,6 +352,7 @@ def mode(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[str]:
         "spark.sql.session.timeZone": "UTC" if ansi else "America/New_York",
         "spark.sql.decimalOperations.allowPrecisionLoss": str(ansi).lower(),
         "spark.sql.codegen.wholeStage": str(ansi).lower(),
+        "spark.sql.codegen.factoryMode": "FALLBACK" if ansi else "NO_CODEGEN",
         "spark.sql.optimizer.inSetConversionThreshold": "10" if ansi else "0",
         "spark.sql.icu.caseMappings.enabled": str(ansi).lower(),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -96,28 +96,16 @@ def check(spark: Any, cut: str, which: list[Bundle], folder: Path) -> None:
     assert found == []
 
 
-def test_scenarios_cut_and_shuffled(interpreting: Any, tmp_path: Path) -> None:
-    check(interpreting, "cut_and_shuffled", golden_bundles(), tmp_path)
+def test_scenarios_cut_and_shuffled(spark: Any, tmp_path: Path) -> None:
+    check(spark, "cut_and_shuffled", golden_bundles(), tmp_path)
 
 
-def test_scenarios_event_by_event(interpreting: Any, tmp_path: Path) -> None:
+def test_scenarios_event_by_event(spark: Any, tmp_path: Path) -> None:
     """Here those where every event counts; all of them in `make soak`."""
-    check(interpreting, "one_by_one", [b for b in golden_bundles() if b.all_rows], tmp_path)
+    check(spark, "one_by_one", [b for b in golden_bundles() if b.all_rows], tmp_path)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("cut", ["one_by_one", "all_in_one", "cut_often"])
-def test_all_scenarios(interpreting: Any, cut: str, tmp_path: Path) -> None:
-    check(interpreting, cut, golden_bundles(), tmp_path)
-
-
-@pytest.fixture
-def interpreting(spark: Any) -> Iterator[Any]:
-    """Hundreds of patterns in one query are more code than Java compiles: it would try with every micro-batch."""
-    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    before = {name: spark.conf.get(name) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        spark.conf.set(name, value)
+def test_all_scenarios(spark: Any, cut: str, tmp_path: Path) -> None:
+    check(spark, cut, golden_bundles(), tmp_path)
