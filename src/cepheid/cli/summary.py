@@ -37,6 +37,8 @@ def summary(job: AnyJob, streams: list[str], tally: Tally, elapsed: float) -> It
     counters, bad = job.counters, job.bad
     yield _extent(job, elapsed)
     yield "matches: " + ", ".join(f"{name} {counters.matches[name]:,}" for name in streams)
+    if counters.events and not any(counters.matches[name] for name in streams):
+        yield "nothing matched: `cepheid why-not`, with the same files, says why"
     yield from _by_stream("pending (not certain when the input ended)", tally.pending)
     yield from _by_stream("timeouts", tally.timeouts)
     yield from _by_stream("forecasts", tally.forecasts)

@@ -217,7 +217,7 @@ def _no_time(known: list[str], columns: Columns) -> InputMistake:
     return InputMistake(
         f"there is no time column `{columns.time}`",
         code="no_time_column",
-        hint=f"{nearest(columns.time, known) or _listed(known)}; name it with `time=`",
+        hint=f"{nearest(columns.time, known) or _listed(known)}; name it with `time=` or `--time`",
     )
 
 
@@ -225,7 +225,7 @@ def _no_type(known: list[str], columns: Columns) -> InputMistake:
     return InputMistake(
         f"there is no type column `{columns.type}`, and the query does not say what type the events are",
         code="no_type_column",
-        hint=f"{nearest(columns.type, known) or _listed(known)}; name it with `type=`",
+        hint=f"{nearest(columns.type, known) or _listed(known)}; name it with `type=` or `--type`",
     )
 
 

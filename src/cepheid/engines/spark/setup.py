@@ -508,7 +508,7 @@ def check_time_column(df: DataFrame, time: str = "time", *, streaming: bool | No
         raise InputMistake(
             f"there is no time column `{time}`",
             code="no_time_column",
-            hint=f"{nearest(time, set(types)) or listed}; name it with `time=`",
+            hint=f"{nearest(time, set(types)) or listed}; name it with `time=` or `--time`",
         )
     kind = types[time]
     streaming = df.isStreaming if streaming is None else streaming
