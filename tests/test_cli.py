@@ -576,3 +576,21 @@ def test_ctrl_c(folder: Path) -> None:
         live.send_signal(signal.SIGINT)
         assert live.wait(30) == 130
         assert live.stderr.read() == "stopped\n"
+
+
+def test_the_query_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.cep").write_text("stream S = A -> B")
+    Path("e.csv").write_text("type,time\nA,1\nA,2\n")
+    result = CliRunner().invoke(main, ["run", "e.csv", "q.cep"])
+    assert result.exit_code == 2
+    assert "The query comes first: q.cep e.csv" in result.output
+
+
+def test_a_run_without_a_match_points_to_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("q.cep").write_text("stream S = A -> B")
+    Path("e.csv").write_text("type,time\nA,1\nA,2\n")
+    assert "nothing matched: `cepheid why-not`" in CliRunner().invoke(main, ["run", "q.cep", "e.csv"]).output
+    Path("e.csv").write_text("type,time\nA,1\nB,2\n")
+    assert "why-not" not in CliRunner().invoke(main, ["run", "q.cep", "e.csv"]).output

@@ -509,7 +509,10 @@ def test_a_time_column_of_a_type_that_is_no_time(spark: Any) -> None:
 def test_no_time_column(spark: Any, time: str, hint: str) -> None:
     with pytest.raises(InputMistake) as caught:
         check_time_column(spark.sql("select current_timestamp() as time, 1 as user"), time)
-    assert str(caught.value) == f"there is no time column `{time}`\n  hint: {hint}; name it with `time=` or `--time`"
+    assert (
+        str(caught.value)
+        == f"there is no time column `{time}`\n  hint: {hint}; name it with `time=` or `--time`"
+    )
     assert caught.value.code == "no_time_column"
 
 

@@ -66,4 +66,6 @@ def query_and_events(
         return query, "query", files[0]
     if len(files) != 2:
         raise click.UsageError("Two arguments are needed: FILE.cep and EVENTS (or --query TEXT and EVENTS).")
+    if files[1].endswith(".cep") and not files[0].endswith(".cep"):
+        raise click.UsageError(f"The query comes first: {files[1]} {files[0]}")
     return read_text(files[0]), *files
