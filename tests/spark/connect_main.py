@@ -38,7 +38,7 @@ def main() -> int:
 
 def some() -> list[Bundle]:
     """Few, but of both kinds: those where neighbours count, and others."""
-    return [replace(b, placed=b.placed[::8]) for b in golden_bundles() if len(b.placed) > 50][:2]
+    return [replace(b, placed=b.placed[::16]) for b in golden_bundles() if len(b.placed) > 50][:2]
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from cepheid.testing.strategies import FAMILIES, cases
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::cepheid.errors.CepheidWarning")]
 
-OF_EACH_FAMILY = 50
+OF_EACH_FAMILY = 30
 
 
 def made(family: str, count: int) -> Iterator[Scenario]:
