@@ -38,10 +38,9 @@ from cepheid.pattern.rule_model import (
     Rule,
     RuleSet,
     Shape,
-    Span,
-    TimeTest,
     object_field,
 )
+from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.rules.happenings import Emitted
 from cepheid.rules.program import RuleProgram
 from cepheid.rules.session import RuleSession

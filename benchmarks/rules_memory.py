@@ -34,10 +34,9 @@ from cepheid.pattern.rule_model import (
     Rule,
     RuleSet,
     Shape,
-    Span,
-    TimeTest,
     object_field,
 )
+from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.rules.happenings import Fired
 from cepheid.rules.objects import Event
 from cepheid.rules.session import RuleSession

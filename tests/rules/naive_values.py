@@ -11,7 +11,8 @@ from cepheid.errors import EvaluationError
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.moment import Moment
 from cepheid.pattern.expr import Binary, Expr, Field, Literal, Unary, conjunction, rewrite
-from cepheid.pattern.rule_model import THIS, Shape, TimeTest
+from cepheid.pattern.rule_model import THIS, Shape
+from cepheid.pattern.time_test import TimeTest
 from cepheid.rules.objects import Thing
 
 # --- expressions: variables are looked up in an environment of what is bound ------------------------------------

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
-from cepheid.pattern.rule_model import THIS, Assignment, BoundValue, Shape, Span, TimeTest, object_field
+from cepheid.pattern.rule_model import THIS, Assignment, BoundValue, Shape, object_field
+from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.rules.happenings import Happening
 from cepheid.rules.objects import Event, Fact
 

@@ -22,8 +22,8 @@ from cepheid.pattern.rule_model import (
     Retract,
     Rule,
     RuleSet,
-    TimeTest,
 )
+from cepheid.pattern.time_test import TimeTest
 from cepheid.rules.happenings import Fired, Happening
 from cepheid.rules.objects import Event
 

@@ -30,10 +30,9 @@ from cepheid.pattern.rule_model import (
     Rule,
     RuleSet,
     Shape,
-    Span,
-    TimeTest,
 )
 from cepheid.pattern.rule_text import rule_set_text, rule_text
+from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.pattern.types import INT, STRING, TIMESTAMP, list_of
 from cepheid.rules.checking import check_rules
 

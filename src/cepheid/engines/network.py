@@ -7,16 +7,15 @@ from dataclasses import replace
 
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.rows import RowMaker
-from cepheid.forecast.matcher import ForecastMatcher
 from cepheid.matching.found import Findings, Match
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
+from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.shelf import Shelf
 from cepheid.matching.snapshot import Kept, pack_sections, unpack_sections
 from cepheid.matching.tests import PlanTests
 from cepheid.pattern.event import Event
 from cepheid.pattern.times import from_microseconds
-from cepheid.trends.matcher import matcher_of
 
 MakeMatcher = Callable[[PlannedStream, Listener | None, int], Matcher]
 Entry = tuple[str, str]  # a stream and the text of a key: what has state of its own
@@ -29,11 +28,17 @@ def reference(planned: PlannedStream, listener: Listener | None, late_memory: in
 def reference_matcher(
     planned: PlannedStream, listener: Listener | None, late_memory: int, tests: PlanTests | None = None
 ) -> Matcher:
-    """With forecasts or aggregates of trends, if the stream asks for them."""
+    """With forecasts or aggregates of trends, if the stream asks for them: most do not, and need not load them."""
     plan = planned.plan
-    if plan.forecast is None:
-        return matcher_of(plan, listener, tests=tests, late_memory=late_memory)
-    return ForecastMatcher(plan, listener, tests=tests, late_memory=late_memory, trained=planned.trained)
+    if plan.forecast is not None:
+        from cepheid.forecast.matcher import ForecastMatcher
+
+        return ForecastMatcher(plan, listener, tests=tests, late_memory=late_memory, trained=planned.trained)
+    if plan.trends is not None:
+        from cepheid.trends.matcher import TrendMatcher
+
+        return TrendMatcher(plan, listener, tests=tests, late_memory=late_memory)
+    return ReferenceMatcher(plan, listener, tests=tests, late_memory=late_memory)
 
 
 class Network:

@@ -7,7 +7,7 @@ from typing import Any
 from cepheid.errors import PatternMistake
 from cepheid.lang.source import Source
 from cepheid.pattern.duration import duration
-from cepheid.pattern.rule_model import Span, TimeTest
+from cepheid.pattern.time_test import Span, TimeTest
 
 
 def read_time_test(tree: Any, source: Source) -> TimeTest:

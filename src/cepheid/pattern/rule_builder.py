@@ -57,11 +57,10 @@ from cepheid.pattern.rule_model import (
     Rule,
     RuleSet,
     Shape,
-    Span,
-    TimeTest,
     object_field,
 )
 from cepheid.pattern.rule_text import rule_text
+from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.pattern.types import BY_NAME, Type
 
 Variable = Value | str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cepheid.pattern.expr import Expr, Field, rewrite, walk
-from cepheid.pattern.rule_model import TimeTest
+from cepheid.pattern.time_test import TimeTest
 
 
 def variable_name(expr: Expr) -> str | None:

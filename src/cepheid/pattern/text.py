@@ -50,7 +50,7 @@ from cepheid.pattern.model import (
     TrendRows,
     Trends,
 )
-from cepheid.pattern.rule_model import Span, TimeTest
+from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.pattern.types import Type
 
 _PLAIN = re.compile(r"[^\W\d]\w*\Z")

@@ -23,8 +23,9 @@ from cepheid.pattern.expr import (
     walk,
 )
 from cepheid.pattern.rule_fields import variable_name
-from cepheid.pattern.rule_model import THIS, TimeTest
+from cepheid.pattern.rule_model import THIS
 from cepheid.pattern.text import expr_text, name_text
+from cepheid.pattern.time_test import TimeTest
 from cepheid.pattern.types import NULL, UNKNOWN, Type, common
 from cepheid.pattern.values import article
 from cepheid.plan.check_types import Scope, check_condition, infer

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cepheid.pattern.expr import Binary, Expr, Field, Opaque, rewrite
-from cepheid.pattern.rule_model import TimeTest
+from cepheid.pattern.time_test import TimeTest
 from cepheid.rules.closures import INF, NOW, is_identity, place, places
 from cepheid.rules.resolve import EVENT, FACT, Line, ReadyRule
 from cepheid.rules.windows import Distances, demand_tests, hull

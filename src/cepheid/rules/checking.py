@@ -25,8 +25,8 @@ from cepheid.pattern.rule_model import (
     Rule,
     RuleSet,
     Shape,
-    TimeTest,
 )
+from cepheid.pattern.time_test import TimeTest
 from cepheid.pattern.types import NULL, UNKNOWN, Type, common, struct_of
 from cepheid.plan.rule_types import Known, Sight, check_assigned, check_test, value_type
 

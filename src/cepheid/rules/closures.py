@@ -33,8 +33,8 @@ from cepheid.pattern.expr import (
     walk,
 )
 from cepheid.pattern.functions import check_literals, find_function
-from cepheid.pattern.rule_model import TimeTest
 from cepheid.pattern.text import Verbatim, expr_text
+from cepheid.pattern.time_test import TimeTest
 from cepheid.pattern.values import Clash, equal
 
 Value = Callable[[Any], Any]  # of a tuple of objects, or of two: as matched, and as they are now

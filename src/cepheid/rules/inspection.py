@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Expr, Field, rewrite
-from cepheid.pattern.rule_model import TimeTest
 from cepheid.pattern.text import Verbatim, expr_text
+from cepheid.pattern.time_test import TimeTest
 from cepheid.rules.closures import INF, bounds, place
 from cepheid.rules.discriminations import FactNode
 from cepheid.rules.memory import Memory, MemoryPlan, Waiting
@@ -236,7 +236,7 @@ def _shortest(join: EventJoin) -> int | None:
 def test_text(expr: Expr, labels: Sequence[str], tick: int) -> str:
     """A test as a user might write it; objects by their variables.
 
-    >>> from cepheid.pattern.rule_model import Span
+    >>> from cepheid.pattern.time_test import Span
     >>> test_text(TimeTest("1", "0", Span(1), Span(5)), ("a", "c"), tick=1)
     '?c after[1,5] ?a'
     """

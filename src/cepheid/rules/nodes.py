@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Expr, Field, walk
-from cepheid.pattern.rule_model import TimeTest
+from cepheid.pattern.time_test import TimeTest
 from cepheid.rules.chains import Keeping, Step, as_matched, moved, sides_of
 from cepheid.rules.closures import INF, NOW, Test, bounds, place, places, test_in_two_worlds, test_of
 from cepheid.rules.discriminations import EventNode, FactNode, FactTable

@@ -24,9 +24,8 @@ from cepheid.pattern.rule_model import (
     NoFact,
     Rule,
     Shape,
-    Span,
-    TimeTest,
 )
+from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.rules.closures import NOW, places
 from cepheid.rules.windows import has_time
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cepheid.pattern.expr import Binary, Expr, Unary, walk
-from cepheid.pattern.rule_model import TimeTest
+from cepheid.pattern.time_test import TimeTest
 from cepheid.rules.closures import INF, bounds, place
 
 Bounds = tuple[float, float]

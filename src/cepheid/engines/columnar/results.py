@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engines.columnar.forecasting import ForecastAnswer, Schema, forecast_answer
 from cepheid.engines.columnar.groups import Group, StreamPlan
 from cepheid.engines.columnar.instants import Numbers
 from cepheid.engines.columnar.key_codes import key_values
@@ -35,6 +34,9 @@ from cepheid.matching.compiled.kernel.emission import (
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.found import Match, Timeout
 from cepheid.pattern.types import Type
+
+if TYPE_CHECKING:
+    from cepheid.engines.columnar.forecasting import ForecastAnswer, Schema
 
 Row = dict[str, Any]
 
@@ -97,6 +99,8 @@ class StreamResults:
         """Beside the matches. One model learns from all keys, so they must be there together."""
         if self.foretold is not None:
             raise Unsupported("the keys of its forecasts lie in several files")
+        from cepheid.engines.columnar.forecasting import forecast_answer  # most streams have none
+
         self.foretold = forecast_answer(self.stream, group, rows, self.columns, schema, end, pool, threads)
 
     def _matches(self) -> pa.Table | list[Row]:
