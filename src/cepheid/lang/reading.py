@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import sys
 from contextlib import suppress
 from importlib import resources
+from pathlib import Path
 
 from lark import Lark, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
@@ -16,15 +20,28 @@ def load_grammar(package: str, name: str, starts: list[str]) -> Lark:
     """A parser for a grammar file and the text all of them share.
 
     The shared text is put before it, not imported: imported rules and terminals would get other names, and
-    trees and mistakes go by names.
+    trees and mistakes go by names. Its tables take longer to make than most queries to run: they are kept on disk.
     """
+    text = _text("cepheid.lang", "common.lark") + _text(package, name)
     return Lark(
-        _text("cepheid.lang", "common.lark") + _text(package, name),
+        text,
         parser="lalr",
         start=starts,
         propagate_positions=True,
         maybe_placeholders=True,
+        cache=_kept(name, text),
     )
+
+
+def _kept(name: str, text: str) -> str | bool:
+    """The file of a grammar's tables; False where there is no place for one."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "cepheid", "grammars")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return False
+    known = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return str(folder / f"{name}-{known}-python{sys.version_info[0]}.{sys.version_info[1]}")
 
 
 def _text(package: str, name: str) -> str:

@@ -190,6 +190,8 @@ def clash_hint(op: str, left: str, right: str) -> str | None:
         return 'timestamp("2024-05-01T12:00:00Z") makes a timestamp of a string'
     if "string" in kinds and kinds & set(NUMBERS):
         return "convert one of them: float(x), int(x) or string(x)"
+    if kinds == {"string", "duration"}:
+        return "write durations without quotes and with a unit: 5s, 30m"
     if "bool" in kinds:
         return "a bool is not a number: use it as a condition, or write if(x, 1, 0)"
     if "duration" in kinds and kinds & set(NUMBERS):
