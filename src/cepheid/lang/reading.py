@@ -35,10 +35,10 @@ def load_grammar(package: str, name: str, starts: list[str]) -> Lark:
 
 def _kept(name: str, text: str) -> str | bool:
     """The file of a grammar's tables; False where there is no place for one."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "cepheid", "grammars")
     try:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "cepheid", "grammars")
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
+    except (OSError, RuntimeError):  # no home, or one that cannot be written to
         return False
     known = hashlib.sha256(text.encode()).hexdigest()[:12]
     return str(folder / f"{name}-{known}-python{sys.version_info[0]}.{sys.version_info[1]}")
