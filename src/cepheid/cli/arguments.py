@@ -12,15 +12,29 @@ from cepheid.cli.reading import read_text
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+time_unit = click.option(
+    "--time-unit",
+    type=click.Choice(["s", "ms", "us", "ns"]),
+    default="s",
+    help="What a time that is a number counts since 1970.",
+)
+
+
+def table_format(name: str) -> Callable[[Command], Command]:
+    """`name`: what the command calls the argument."""
+    return click.option(
+        "--format",
+        name,
+        type=click.Choice(["table", "json", "csv", "parquet"]),
+        default="table",
+        show_default=True,
+    )
+
+
 def event_columns(command: Command) -> Command:
     """How events are read, wherever events are read."""
     for option in (
-        click.option(
-            "--time-unit",
-            type=click.Choice(["s", "ms", "us", "ns"]),
-            default="s",
-            help="What a time that is a number counts since 1970.",
-        ),
+        time_unit,
         click.option(
             "--order", multiple=True, metavar="COL", help="Orders events of one time; may be repeated."
         ),

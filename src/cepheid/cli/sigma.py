@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from cepheid.cli.arguments import table_format, time_unit
 from cepheid.cli.reading import read_text
 from cepheid.cli.running import Request, run_request
 from cepheid.engines.program import compile
@@ -33,19 +34,8 @@ from cepheid.pattern.text import program_text
 )
 @click.option("--time", default="time", metavar="COL", help="The column of the event's time.")
 @click.option("--order", multiple=True, metavar="COL", help="Orders events of one time; may be repeated.")
-@click.option(
-    "--time-unit",
-    type=click.Choice(["s", "ms", "us", "ns"]),
-    default="s",
-    help="What a time that is a number counts since 1970.",
-)
-@click.option(
-    "--format",
-    "format",
-    type=click.Choice(["table", "json", "csv", "parquet"]),
-    default="table",
-    show_default=True,
-)
+@time_unit
+@table_format("format")
 @click.option("--out", metavar="PATH", help="Where matches go, instead of the screen.")
 @click.option("--now", metavar="TIME", help="How far time has come when the input ends.")
 @click.option("--limit", type=click.IntRange(0), metavar="N", help="Rows shown of each rule (table: 50).")

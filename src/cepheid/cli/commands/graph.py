@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from cepheid.cli.arguments import table_format, time_unit
 from cepheid.cli.reading import read_text
 
 
@@ -27,19 +28,8 @@ from cepheid.cli.reading import read_text
 @click.option(
     "--node", metavar="COL", help="With --time: the column of an event's name.  [default: its number]"
 )
-@click.option(
-    "--time-unit",
-    type=click.Choice(["s", "ms", "us", "ns"]),
-    default="s",
-    help="What a time that is a number counts since 1970.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "json", "csv", "parquet"]),
-    default="table",
-    show_default=True,
-)
+@time_unit
+@table_format("format_")
 @click.option("--out", metavar="PATH", help="Where matches go, instead of the screen.")
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True)
 def graph_(

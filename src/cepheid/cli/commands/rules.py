@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from cepheid.cli.arguments import table_format
 from cepheid.cli.reading import read_text
 
 
@@ -33,13 +34,7 @@ from cepheid.cli.reading import read_text
 @click.option(
     "--network", type=click.Choice(["text", "mermaid"]), help="Draw the network of the rules instead."
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "json", "csv", "parquet"]),
-    default="table",
-    show_default=True,
-)
+@table_format("format_")
 @click.option("--out", metavar="PATH", help="Where the answer goes, instead of the screen.")
 def rules_(
     file: str,
