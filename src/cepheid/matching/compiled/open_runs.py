@@ -40,14 +40,14 @@ def open_runs(automaton: Automaton, tables: Table, words: Table, offsets: Table)
 def _spread(first: Table, counts: Table, width: int) -> Table:
     """Where each of some records begins: so many of a width from each place on."""
     ends = np.cumsum(counts)
-    within = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
-    found: Table = np.repeat(first, counts) + within * width
+    found: Table = np.repeat(first - (ends - counts) * width, counts)
+    found += np.arange(ends[-1]) * width
     return found
 
 
 def _counted(states: Table) -> Counter[int]:
-    numbers, counts = np.unique(states, return_counts=True)
-    return Counter(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+    counts = np.bincount(states)
+    return Counter({state: int(counts[state]) for state in np.flatnonzero(counts).tolist()})
 
 
 # Chains: a queue of events for each step, and every choice of them in their order is a run.
