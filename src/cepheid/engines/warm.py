@@ -12,6 +12,7 @@ from cepheid.matching.compiled.compiled_plan import CompiledPlan, Kernel, Keys
 from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.match_ids import match_lanes
 from cepheid.matching.compiled.needed_rows import needed_by
+from cepheid.matching.compiled.open_runs import count_states
 from cepheid.matching.compiled.packed_words import pack, unpack
 from cepheid.matching.compiled.select_rows import select_rows
 from cepheid.matching.rows.by_bits import match_bits
@@ -39,6 +40,7 @@ def warm() -> None:
     select_rows(needed_by(plan.plan), places_of([0]), KeyedRows.of([none], none, offsets))
     by_code(none, offsets)
     unpack(*pack(none, offsets))
+    count_states(none, none, 1, none)
     match_lanes(0, none.astype(np.uint64), none, none, none, none)
     for ends in (None, OpenEnds.fresh(offsets)):
         match_bits(compile_rows(Variable("A")), none, offsets, Skipping(), None, None, ends)

@@ -19,11 +19,12 @@ from cepheid.engines.spark.reading import one_array
 from cepheid.engines.spark.segment import NEVER, ROWS
 from cepheid.matching.compiled.compiled_plan import Answers, type_numbers
 from cepheid.matching.compiled.kernel.entrance import V_ROWS, V_WORDS
-from cepheid.matching.compiled.packed_words import pack, unpack
+from cepheid.matching.compiled.packed_words import WordRoom, pack, unpack
 from cepheid.matching.compiled.tables import Table
 from cepheid.plan.plan import Plan
 
 WORDS, EVENTS, OF_KEY = "words", "events", "of_key"
+_UNPACKED = WordRoom()
 _CODE = "_c"  # beside an event's columns: the number of its type; -1: it is none of the plan's
 
 
@@ -67,11 +68,12 @@ def gone_state(keys: int) -> tuple[Table, npt.NDArray[np.bool_], pa.Table]:
 
 
 def read_state(rows: pa.Table, which: Table, keys: int, columns: KeptColumns) -> KernelState:
-    """The state in some rows of segments; `which` of all keys each belongs to, in ascending order."""
+    """The state in some rows of segments; `which` of all keys each belongs to, in ascending order. The words count
+    until the next state is read."""
     bodies = one_array(rows[WORDS])
     packed = np.frombuffer(bodies.buffers()[2] or b"", np.uint8)
     starts = np.frombuffer(bodies.buffers()[1], np.int32, len(bodies) + 1, bodies.offset * 4)
-    words = unpack(packed, starts.astype(np.int64))
+    words = unpack(packed, starts.astype(np.int64), _UNPACKED)
     events = one_array(rows[EVENTS])
     offsets = events.offsets.to_numpy().astype(np.int64)
     table = _read_events(rows, events.flatten(), np.diff(offsets), columns)

@@ -142,17 +142,24 @@ class KnownKeys:
         if self.values is None or len(self.values) > max(_WORTH_KNOWING, 4 * len(column)):
             self.values, self.digests = column.slice(0, 0), np.array([], DIGEST)
         places = pc.index_in(column, self.values)
+        found: Numbers = pc.fill_null(places, -1).to_numpy().astype(np.int64)
         if places.null_count:
-            self._learn(pc.unique(column.filter(pc.is_null(places))))
-            places = pc.index_in(column, self.values)
-        return self.digests, places.to_numpy().astype(np.int64)
+            unknown = found < 0
+            new = column.filter(pa.array(unknown)).dictionary_encode("encode")
+            found[unknown] = len(self.values) + new.indices.to_numpy()
+            found = self._learn(new.dictionary)[found]
+        return self.digests, found
 
-    def _learn(self, values: pa.Array) -> None:
+    def _learn(self, values: pa.Array) -> Numbers:
+        """New keys among the known. The answer: where each of both is now."""
         own = np.array(self.digests_of(values.to_pylist()), DIGEST)
         digests = np.concatenate([self.digests, own])
         order = np.argsort(digests)
         self.digests = digests[order]
         self.values = pa.concat_arrays([self.values, values]).take(pa.array(order))
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        return places
 
 
 def numbered(rows: pa.Table, names: Sequence[str]) -> tuple[Numbers, Numbers]:

@@ -282,10 +282,12 @@ class Segments:
 
     def _written(self, changed: list[Entry], state: dict[Entry, Kept]) -> Writes:
         index, rows = self._own(changed, state)
+        before = _pass_over(index.digests, self.segments)
         writes = Writes()
-        if not len(index):
+        size = int(np.count_nonzero(before | ~index.gone))  # a key that came and went was never written
+        if not size:
             return writes
-        merged = self._not_much_bigger(len(index))
+        merged = self._not_much_bigger(size)
         gone = [s for s in self.segments if s.passed_over.all()]
         dropped = [s for s in self.segments if s in merged or s in gone]
         rest = [s for s in self.segments if s not in dropped]
@@ -301,13 +303,11 @@ class Segments:
         return writes
 
     def _own(self, changed: list[Entry], state: dict[Entry, Kept]) -> tuple[Index, pa.Table]:
-        """What changed, as rows; a key that is gone leaves a mark if it was written before."""
+        """What changed, as rows; a key that is gone has a mark."""
         parts = [self._still_counting(segment) for segment in self.unsaved]
         parts += [self._of_reference(changed, state)] if changed or not parts else []
         self.unsaved = []
-        index, rows = parts[0] if len(parts) == 1 else _alive_first(parts)
-        before = _pass_over(index.digests, self.segments)
-        return _only(index, rows, before | ~index.gone)
+        return parts[0] if len(parts) == 1 else _alive_first(parts)
 
     def _of_reference(self, changed: list[Entry], state: dict[Entry, Kept]) -> tuple[Index, pa.Table]:
         kept = [state.get(entry) for entry in changed]
@@ -407,11 +407,7 @@ def _without_idle_marks(index: Index, rows: pa.Table, older: list[Segment]) -> t
     needed = ~index.gone
     for segment in older:
         needed |= segment.index.found(index.digests)[0]
-    return _only(index, rows, needed)
-
-
-def _only(index: Index, rows: pa.Table, which: Mask) -> tuple[Index, pa.Table]:
-    return (index, rows) if which.all() else (index.rows(which), rows.filter(pa.array(which)))
+    return (index, rows) if needed.all() else (index.rows(needed), rows.filter(pa.array(needed)))
 
 
 def _no_store(segment: int, block: int) -> bytes:

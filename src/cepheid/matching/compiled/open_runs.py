@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from numba import njit
 
 from cepheid.matching.compiled.kernel.chain_state import W_INDEX, W_WIDTH
 from cepheid.matching.compiled.kernel.state import S_HEADER, S_NODES, S_RUNS
@@ -31,10 +32,17 @@ def open_runs(automaton: Automaton, tables: Table, words: Table, offsets: Table)
         return Counter()
     if tables[CHAIN]:
         return _of_chains(automaton, tables, words, starts)
-    width = int(tables[R_WIDTH]) - RUN_SAVED
-    first = starts + S_HEADER + NODE_WIDTH * words[starts + S_NODES]
-    states = words[_spread(first, words[starts + S_RUNS], width) + RUN_STATE - RUN_SAVED]
-    return _counted(states)
+    counts = np.zeros(automaton.states, np.int64)
+    count_states(words, starts, int(tables[R_WIDTH]) - RUN_SAVED, counts)
+    return Counter({state: int(counts[state]) for state in np.flatnonzero(counts).tolist()})
+
+
+@njit(cache=True)
+def count_states(words, starts, width, counts):  # type: ignore[no-untyped-def]
+    for start in starts:
+        first = start + S_HEADER + NODE_WIDTH * words[start + S_NODES] + RUN_STATE - RUN_SAVED
+        for run in range(words[start + S_RUNS]):
+            counts[words[first + run * width]] += 1
 
 
 def _spread(first: Table, counts: Table, width: int) -> Table:
@@ -43,11 +51,6 @@ def _spread(first: Table, counts: Table, width: int) -> Table:
     found: Table = np.repeat(first - (ends - counts) * width, counts)
     found += np.arange(ends[-1]) * width
     return found
-
-
-def _counted(states: Table) -> Counter[int]:
-    counts = np.bincount(states)
-    return Counter({state: int(counts[state]) for state in np.flatnonzero(counts).tolist()})
 
 
 # Chains: a queue of events for each step, and every choice of them in their order is a run.

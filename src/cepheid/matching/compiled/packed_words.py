@@ -6,6 +6,7 @@ distance from the key's last moment.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -44,10 +45,23 @@ def pack(words: Table, offsets: Table) -> Packed:
     return Packed(body[:size].copy(), ends)
 
 
-def unpack(body: Bytes, offsets: Table) -> Words:
-    """The other way round: `offsets` say where each key's bytes begin."""
+@dataclass
+class WordRoom:
+    """Where words are unpacked to: tens of megabytes, which a system gives anew more slowly than they are written."""
+
+    words: Table = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def reserve(self, count: int) -> Table:
+        if len(self.words) < count:
+            self.words = np.empty(count, np.int64)
+        return self.words
+
+
+def unpack(body: Bytes, offsets: Table, again: WordRoom | None = None) -> Words:
+    """The other way round: `offsets` say where each key's bytes begin. `again` is room that was used before: what was
+    unpacked there is gone."""
     ends = np.zeros(len(offsets), np.int64)
-    words = np.empty(offsets[-1] - offsets[0], np.int64)  # a word has a byte at least
+    words = (again or WordRoom()).reserve(offsets[-1] - offsets[0])  # a word has a byte at least
     return Words(words[: _unpack(body, offsets, words, ends)], ends)
 
 
