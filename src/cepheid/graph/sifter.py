@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from cepheid.graph.batch import GraphMatch, shared_values, truth
+from cepheid.graph.batch import GraphMatch, matched, shared_values, truth
 from cepheid.graph.edges import Edge, key_of
 from cepheid.graph.happenings import Excluded, Expired, Happening, TickDelta
 from cepheid.graph.pool import Live
@@ -242,15 +242,32 @@ class Sifter(Stepping):
         """The time that is not over is over; then threads past their deadline expire."""
         told = self._over()
         self.journal.put(self, "tick", self.tick + 1)
-        while self._deadlines and self._deadlines[0][0] < self.tick:
-            _, number = self.journal.pop(self._deadlines)
-            if number in self.pool.live:
-                self._expire(number, told)
+        self._expire_by_deadline(told)
         self._noted(told)
         changed = {kind: tuple(self._delta[kind]) for kind in _KINDS}
         delta = TickDelta(self.tick, **changed, active=self.active)
         self._delta.clear()
         return delta, told
+
+    def _expire_by_deadline(self, told: list[Happening]) -> None:
+        due: list[int] = []
+        while self._deadlines and self._deadlines[0][0] < self.tick:
+            due.append(self.journal.pop(self._deadlines)[1])
+        late = []
+        for number in due:
+            live = self.pool.live.get(number)
+            if live is not None and self._in_time(live):
+                self._meets(live)
+            elif live is not None:
+                late.append(number)
+        for number in late:
+            self._expire(number, told)
+
+    def _in_time(self, live: Live) -> bool:
+        """Its last edge came in time, and by the ends that came with edges it is a match: their time only has to come."""
+        if live.thread.slot != DONE:
+            return False
+        return matched(self.patterns[live.pattern], live.thread, self.edges) is not None
 
     def drain_completed(self) -> list[GraphMatch]:
         done, self.done = self.done, []

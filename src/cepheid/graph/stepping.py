@@ -221,6 +221,13 @@ class Stepping:
             self._owing[number] = None
             self.journal.note(self._owing.pop, number)
 
+    def _meets(self, live: Live) -> None:
+        """The deadline, and so do those it comes from: they go without a word."""
+        for number in (*live.ancestors, live.id):
+            ancestor = self.pool.live.get(number)
+            if ancestor is not None and not ancestor.met:
+                self.pool.change(ancestor, met=True)
+
     def _complete(self, live: Live, thread: Thread, alternative: int, told: list[Happening]) -> None:
         ready = self.patterns[live.pattern]
         match = matched(ready, thread, self.edges)
@@ -232,10 +239,7 @@ class Stepping:
         self.journal.note(self._told.discard, identity)
         self.done.append(match)
         self.journal.note(self.done.pop)
-        for number in (*live.ancestors, live.id):
-            ancestor = self.pool.live.get(number)
-            if ancestor is not None and not ancestor.met:
-                self.pool.change(ancestor, met=True)
+        self._meets(live)
         if self.completing_leaves and live.id in self.pool.live:
             self.pool.remove(live.id)
         told.append(Completed(ready.name, live.id, match.binds, match))
