@@ -264,7 +264,7 @@ class Sifter(Stepping):
             self._expire(number, told)
 
     def _in_time(self, live: Live) -> bool:
-        """Its last edge came in time, and by the ends that came with edges it is a match: their time only has to come."""
+        """Its last edge came in time, and by the ends that edges came with it is a match: their time has to come."""
         if live.thread.slot != DONE:
             return False
         return matched(self.patterns[live.pattern], live.thread, self.edges) is not None
