@@ -518,6 +518,12 @@ PROGRAMS = {
         stream Pairs = A as a -> B as b .within(3s) .partition_by(k) .emit(k: a.k, x: a.id, y: b.id)
         stream Twice = Pairs as p -> Pairs as q .within(4s) .partition_by(k)
     """,
+    "fed by the same key, beside others": """
+        stream Pairs = A as a -> B as b .within(3s) .partition_by(k) .emit(k: a.k, x: a.id, y: b.id)
+        stream Rises = A as a -> B[v > a.v]+ as b -> C as c .within(4s) .partition_by(k)
+        stream Twice = Pairs as p -> Pairs as q .within(4s) .partition_by(k)
+        stream Alone = A as a -> NOT C within 2s .partition_by(k)
+    """,
     "fed, with events between": """
         stream Pairs = A as a -> B as b .within(3s) .partition_by(k) .emit(k: a.k, x: a.id, y: b.id)
         stream Then = Pairs as p -> NOT C within 2s .partition_by(k)

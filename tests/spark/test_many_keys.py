@@ -149,6 +149,7 @@ def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_module, "is_ready", lambda: True)
     for name, kinds in (
         ("fed by the same key", [KeyByKey]),
+        ("fed by the same key, beside others", [ManyKeys, KeyByKey]),
         ("two streams of a key", [ManyKeys]),
         ("two streams of a key, one of them counted", [ManyKeys, KeyByKey]),
     ):

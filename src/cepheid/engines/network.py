@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from cepheid.engines.program import PlannedStream, Program
@@ -59,8 +59,12 @@ class Network:
         self.rows = rows or {s.name: RowMaker(s) for s in program}
         self.derived_seq = 0
 
-    def on_events(self, events: Sequence[Event], watermark: int | None = None) -> dict[str, Findings]:
-        """Events in total order (or one late event), then time up to the watermark."""
+    def on_events(
+        self, events: Sequence[Event], watermark: int | None = None, streams: Collection[str] | None = None
+    ) -> dict[str, Findings]:
+        """Events in total order (or one late event), then time up to the watermark.
+
+        `streams`: only for these, and all that they feed on is among them."""
 
         reached = [e.time for e in events[-1:] if not e.late] + [w for w in (watermark,) if w is not None]
 
@@ -69,13 +73,13 @@ class Network:
             found = matcher.on_batch(inputs)
             return found + matcher.on_time(max(reached)) if reached else found
 
-        return self._through(events, step)
+        return self._through(events, step, self.matchers if streams is None else streams)
 
     def on_end(self, time: int) -> dict[str, Findings]:
         def step(matcher: Matcher, inputs: list[Event]) -> Findings:
             return matcher.on_batch(inputs) + matcher.on_end(time)
 
-        return self._through((), step)
+        return self._through((), step, self.matchers)
 
     def snapshot(self) -> bytes:
         sections = {name: matcher.snapshot() for name, matcher in self.matchers.items()}
@@ -114,12 +118,15 @@ class Network:
             self.matchers[name].put_away([key])
 
     def _through(
-        self, events: Sequence[Event], step: Callable[[Matcher, list[Event]], Findings]
+        self,
+        events: Sequence[Event],
+        step: Callable[[Matcher, list[Event]], Findings],
+        streams: Collection[str],
     ) -> dict[str, Findings]:
         found: dict[str, Findings] = {}
         derived: dict[str, list[Event]] = {}
         late = any(e.late for e in events)
-        for planned in self.program:
+        for planned in (s for s in self.program if s.name in streams):
             upstream = [e for name in planned.feeds_on for e in derived[name]]
             inputs = self._inputs(planned, events, upstream)
             found[planned.name] = step(self.matchers[planned.name], inputs)

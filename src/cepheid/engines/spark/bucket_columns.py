@@ -98,8 +98,8 @@ class ByKernel(ByReference):
         return any(self.segments.has_columns(c.name) for c in self.streams)
 
     def _by_others(self, events: list[Event], time: int) -> dict[str, Findings]:
-        """Streams the kernel cannot take."""
-        return {name: self.by_reference(name, events, time) for name in self.others}
+        """Streams the kernel cannot take; some may feed others of them."""
+        return self.network.on_events(events, time, self.others) if self.others else {}
 
     def by_reference(self, name: str, events: list[Event], time: int) -> Findings:
         matcher = self.network.matchers[name]

@@ -36,8 +36,10 @@ def _why_not(planned: PlannedStream, program: Program, layout: Layout, late_memo
 
 def why_not_shared(planned: PlannedStream, program: Program, layout: Layout) -> str | None:
     """By its place among the streams of its unit, and by their common key."""
-    if any(other.feeds_on for other in program):
-        return "it feeds on another stream" if planned.feeds_on else "it runs together with what it feeds"
+    if planned.feeds_on:
+        return "it feeds on another stream"
+    if any(planned.name in other.feeds_on for other in program):
+        return "another stream feeds on it"
     if len(planned.plan.key) != layout.keys:
         return "its key is finer than what it shares with others"
     if not layout.exact_key:
