@@ -163,6 +163,7 @@ SHARES = {
     "waited": 0.02,
     "ChangeCondition": 0.04,
     "other join": 0.1,
+    "time as a value": 0.02,
     "AssertFact": 0.05,
     "AssertEvent": 0.03,
     "Modify": 0.05,

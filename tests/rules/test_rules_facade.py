@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,14 @@ from hypothesis import strategies as st
 from cepheid import Rules, rule, run_rules
 from cepheid.cli import main
 from cepheid.engines.rules.keys import inferred_keys, named_keys
-from cepheid.errors import CepheidError, InputMistake, LimitReached, PatternMistake, SnapshotMistake
+from cepheid.errors import (
+    CepheidError,
+    EvaluationError,
+    InputMistake,
+    LimitReached,
+    PatternMistake,
+    SnapshotMistake,
+)
 from cepheid.lang.rules import parse_rules
 from cepheid.pattern.rule_builder import after, this, var
 
@@ -74,6 +81,67 @@ def test_ticks_are_of_the_unit() -> None:
         rules.event("A", time=10, id="a")
         assert len(rules.event("B", time=15).firings) == 1
         assert len(rules.event("B", time=16).firings) == 0
+
+
+TIMES = """
+rule Make { when { ?a: event A() } then { assert event B(n = 1); } }
+rule Seen { when { ?b: event B() } then { emit Seen(t = timeof(?b), f = ?b.time); } }
+rule Pair {
+  when { ?a: event A(); ?b: event A(?this after[0,1h] ?a; timeof(?this) > ?a.time) }
+  then { emit Pair(took = timeof(?b) - timeof(?a)); }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("unit", "first", "second", "took"),
+    [
+        ("s", 3, 5, 2),
+        ("ms", 1500, 1501, 1),
+        ("s", 0.5, 2, 1.5),
+        ("s", datetime(2024, 5, 1, tzinfo=UTC), "2024-05-01T00:00:04Z", timedelta(seconds=4)),
+    ],
+)
+def test_times_are_read_as_they_were_given(unit: str, first: Any, second: Any, took: Any) -> None:
+    """Of events that are given, of rows and of what rules assert, also after a snapshot: one kind of value."""
+    rules = Rules(TIMES, time_unit=unit)
+    told = rules.event("A", time=first)
+    assert told.rows("Seen") == [{"t": first, "f": first}]
+    rules = Rules.restore(rules.snapshot())
+    assert rules.event("A", time=second).rows("Pair") == [{"took": took}]
+    table = run_rules(TIMES, events={"A": [{"time": first}, {"time": second}]}, time_unit=unit)
+    assert table.emitted["Seen"]["t"].to_pylist() == [table.told[0].time, table.told[-1].time]
+    assert table.emitted["Seen"]["f"].equals(table.emitted["Seen"]["t"])
+    assert table.emitted["Pair"]["took"].to_pylist() == [took]
+
+
+def test_a_column_of_another_name_holds_the_time() -> None:
+    text = "rule R { when { ?a: event A() } then { emit X(t = ?a.time, s = timeof(?a), at = ?a.at); } }"
+    events = [{"at": 3, "time": "noon"}, {"at": 4, "time": None}]
+    assert [
+        t.fields for t in run_rules(text, events={"A": events}, time="at").told if t.kind == "emitted"
+    ] == [
+        {"t": "noon", "s": 3, "at": 3},
+        {"t": None, "s": 4, "at": 4},
+    ]
+    without = run_rules(text, events={"A": [{"at": 3}]}, time="at")
+    assert rows(without, "X") == [{"time": 3, "t": 3, "s": 3, "at": 3}]
+
+
+def test_a_time_is_not_compared_with_another_kind() -> None:
+    text = (
+        "rule R { when { ?a: event A(); event B(?this after[0,9] ?a; timeof(?this) - ?a.time > %s) } "
+        "then { emit X(); } }"
+    )
+    for much, time in (("2", 5), ("2s", "2024-05-01T00:00:05Z")):
+        rules = Rules(text % much)
+        rules.event("A", time=1 if time == 5 else "2024-05-01T00:00:01Z")
+        assert len(rules.event("B", time=time)) == 2
+    rules = Rules(text % "2s")
+    rules.event("A", time=1)
+    with pytest.raises(EvaluationError) as caught:
+        rules.event("B", time=5)
+    assert caught.value.code == "type_clash"
 
 
 def test_rules_built_in_python() -> None:
@@ -214,6 +282,20 @@ def test_a_match_is_an_event() -> None:
     )
     assert rows(found, "Stop") == [{"time": 5, "e": "p"}]
     assert found.matches["Burst"].to_pylist() == [{"eqpt": "q"}, {"eqpt": "p"}]
+
+
+def test_the_time_of_a_match() -> None:
+    """It is when the match was certain, unless a column of the match has that name."""
+    rules = Rules(
+        """
+        rule R { when { ?s: event Silent() } then { emit Late(t = timeof(?s), f = ?s.time); } }
+        rule S { when { ?s: event Named() } then { emit Own(t = timeof(?s), f = ?s.time); } }""",
+        patterns="""
+        stream Silent = Ping as p -> NOT Pong within 5s .emit(n: p.n)
+        stream Named = Ping as p .emit(time: p.n)""",
+    )
+    assert rules.event("Ping", {"n": 1}, time=3).rows("Own") == [{"t": 3, "f": 1}]
+    assert rules.advance(20).rows("Late") == [{"t": 8, "f": 8}]
 
 
 def test_what_rules_emit_is_an_event_of_patterns() -> None:

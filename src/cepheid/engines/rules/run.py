@@ -65,7 +65,6 @@ def run_rules(
     >>> run_rules(rule, facts={"Order": facts}, events={"Due": events}).emitted["Late"].to_pylist()
     [{'time': 3, 'rule': 'Late', 'o': 7}]
     """
-    clock = Clock(time_unit)
     if _on_spark(facts) or _on_spark(events):
         from cepheid.engines.spark.rule_run import run_on_spark
 
@@ -77,13 +76,14 @@ def run_rules(
             key=key,
             time_unit=time_unit,
             max_firings=max_firings,
-            until=None if until is None else clock.microseconds(until),
+            until=None if until is None else Clock(time_unit).microseconds(until),
             source=source,
             columns=rule_columns(columns),
             disorder=disorder,
             buckets=buckets,
         )
     prepared = prepare(rules, patterns, source, time_unit, max_firings)
+    clock = prepared.clock
     named = rule_columns(columns)
     maker = OperationMaker(prepared.rules, named, clock)
     operations = in_order([*read_facts(facts, maker), *read_events(events, maker)])

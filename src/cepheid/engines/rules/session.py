@@ -112,7 +112,7 @@ class Rules:
         `time_unit`: what plain numbers are, as times and as bounds of `after`: a tick of the clock.
         """
         self._prepared = prepare(rules, patterns, source, time_unit, max_firings)
-        self._clock = Clock(time_unit)
+        self._clock = self._prepared.clock
         self._driver = self._prepared.driver(self._matchers())
 
     def _matchers(self) -> MakeMatcher:
@@ -213,13 +213,14 @@ class Rules:
 
     def snapshot(self) -> bytes:
         """The whole state with its rules, to go on from elsewhere."""
-        return snapshot_of(self._driver, self._prepared, self._clock)
+        return snapshot_of(self._driver, self._prepared)
 
     @classmethod
     def restore(cls, snapshot: bytes) -> Self:
         """Goes on exactly where the other stood when it wrote the snapshot."""
         other = cls.__new__(cls)
-        other._driver, other._prepared, other._clock = restored(snapshot)
+        other._driver, other._prepared = restored(snapshot)
+        other._clock = other._prepared.clock
         return other
 
     def _happened(self, told: Iterable[Told]) -> Happened:
