@@ -265,6 +265,8 @@ class RandomRule:
         name = rng.choice(self._things())
         if rng.random() < 0.05:
             return var(name, "time")
+        if name in self.changes + self.changed and rng.random() < 0.2:
+            return var(name, "old", self._field())
         return var(name, self._field()) if rng.random() < 0.6 else var(name)
 
 

@@ -144,6 +144,25 @@ def test_a_time_is_not_compared_with_another_kind() -> None:
     assert caught.value.code == "type_clash"
 
 
+def test_a_clock_that_goes_on_tick_by_tick() -> None:
+    text = "rule R { when { ?q: event Q(); not event A(?this after[0,2] ?q) } then { emit Late(?q); } }"
+    for unit in ("s", "ms"):
+        rules = Rules(text, time_unit=unit)
+        assert rules.now is None
+        rules.event("Q", id="q", time=10)
+        times = []
+        while not rules.advance():
+            times.append(rules.now)
+        assert (times, rules.now) == ([11, 12], 13)
+        assert rules.event("Q", id="r").explain() == ""
+        assert rules.events("Q")[-1].time == 13  # without a time it happens now
+    rules = Rules(text)
+    rules.event("Q", time="2024-05-01T00:00:00Z")
+    rules.advance()
+    assert rules.now == datetime(2024, 5, 1, 0, 0, 1, tzinfo=UTC)
+    assert Rules.restore(rules.snapshot()).now == rules.now
+
+
 def test_rules_built_in_python() -> None:
     a = var("a")
     built = rule("Late").event(a, "Order").no_event("Paid", after(this, a, 0, 10), order=a).emit("Late", a)

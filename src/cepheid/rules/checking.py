@@ -30,8 +30,7 @@ from cepheid.pattern.time_of import TIME, is_time_of, timed_variable
 from cepheid.pattern.time_test import TimeTest
 from cepheid.pattern.types import NULL, UNKNOWN, Type, common, struct_of
 from cepheid.plan.rule_types import Known, Sight, check_assigned, check_test, value_type
-
-OLD = "old"
+from cepheid.rules.changed_fact import OLD
 
 
 def check_rules(rules: RuleSet, others: tuple[ObjectType, ...] = (), time: Type = UNKNOWN) -> None:

@@ -37,6 +37,7 @@ from cepheid.pattern.text import Verbatim, expr_text
 from cepheid.pattern.time_of import TIME
 from cepheid.pattern.time_test import TimeTest
 from cepheid.pattern.values import Clash, clean, equal
+from cepheid.rules.changed_fact import FactField
 from cepheid.rules.stamps import Stamp
 
 Value = Callable[[Any], Any]  # of a tuple of objects, or of two: as matched, and as they are now
@@ -152,6 +153,12 @@ def _stamp(expr: Stamp, get: _Get) -> Value:
     return named
 
 
+def _fact_field(expr: FactField, get: _Get) -> Value:
+    find = get(str(expr.event.alias))
+    read: Callable[[Any], Any] = reader(expr.path)
+    return lambda objects: read(find(objects).fact)
+
+
 # Each kind of expression.
 
 
@@ -165,6 +172,8 @@ def _compile(expr: Expr, get: _Get) -> Value:
             return _time_test(expr, get)
         case Stamp():
             return _stamp(expr, get)
+        case FactField():
+            return _fact_field(expr, get)
         case Unary(op="not", operand=operand):
             return negation(_condition(operand, get))
         case Unary(operand=operand):
@@ -206,6 +215,8 @@ def in_words(expr: Words) -> Words:
     def change(node: Expr) -> Expr | None:
         if isinstance(node, Field):
             return Verbatim(".".join(node.path) or "?", place=node.place)
+        if isinstance(node, FactField):
+            return Verbatim(".".join(node.path), place=node.place)
         if isinstance(node, Stamp):
             return Verbatim(TIME if node.named else "timeof(?)", place=node.place)
         return None

@@ -11,6 +11,7 @@ from cepheid.pattern.rule_model import THIS
 from cepheid.pattern.text import Verbatim, expr_text
 from cepheid.pattern.time_of import TIME, TIMEOF
 from cepheid.pattern.time_test import TimeTest
+from cepheid.rules.changed_fact import FactField
 from cepheid.rules.closures import INF, bounds, place
 from cepheid.rules.discriminations import FactNode
 from cepheid.rules.memory import Memory, MemoryPlan, Waiting
@@ -258,6 +259,8 @@ def _object_text(node: Expr, labels: Sequence[str], tick: int) -> str | None:
             if not label:
                 return ".".join(path) or "?this"
             return ".".join((f"?{label}", *path))
+        case FactField(event=event, path=path):
+            return ".".join((f"?{labels[place(str(event.alias))] or THIS}", *path))
         case Stamp(event=event, named=named):
             label = labels[place(str(event.alias))]
             if named:

@@ -27,12 +27,12 @@ from cepheid.pattern.rule_model import (
 )
 from cepheid.pattern.time_of import TIME, is_time_of, timed_variable
 from cepheid.pattern.time_test import Span, TimeTest
+from cepheid.rules.changed_fact import OLD, FactField
 from cepheid.rules.closures import NOW, place, places
 from cepheid.rules.stamps import Shown, Stamp, as_inside
 from cepheid.rules.windows import has_time
 
 FACT, EVENT, CHANGE = "fact", "event", "change"
-OLD = "old"
 
 
 @dataclass(frozen=True)
@@ -146,6 +146,8 @@ class Sight:
             return self._value(name, rest, now)
         alias = self._place(node, name, line, now)
         own = rest and (name == THIS or self.objects.get(name) == line)
+        if name in self.changed_facts and rest[:1] == (OLD,) and not alias.endswith(NOW):
+            return FactField(replace(node, alias=alias, path=()), rest, place=node.place)
         found = replace(node, alias=alias, path=(at_hand if own else ()) + rest)
         if found.path == (TIME,) and place(alias) not in self.facts and name not in self.changed_facts:
             return Stamp(replace(found, path=()), True, self.shown, place=node.place)

@@ -153,9 +153,18 @@ class Rules:
         """An event was none: it takes part in no further firing."""
         return self._apply(RETRACT_EVENT, type, None, id, time)
 
-    def advance(self, time: Any) -> Happened:
-        """Time has come this far: what waited for a date before it fires."""
-        return self._happened(self._driver.advance(self._clock.microseconds(time)))
+    @property
+    def now(self) -> Any:
+        """How far time has come, as times are written; None if nothing has come yet."""
+        return None if self._driver.clock is None else self._clock.time(self._driver.clock)
+
+    def advance(self, time: Any = None) -> Happened:
+        """Time has come this far, or without a time one tick further: what waited for a date before it fires."""
+        if time is None:
+            at = (self._driver.clock or 0) + self._prepared.tick
+        else:
+            at = self._clock.microseconds(time)
+        return self._happened(self._driver.advance(at))
 
     def finish(self) -> Happened:
         """Nothing will come any more: what waits for a date fires with that date."""
