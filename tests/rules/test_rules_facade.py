@@ -268,6 +268,9 @@ def test_derived_facts_and_events_are_tables() -> None:
 
 BAD_TABLES = [
     ("overlapping_facts", {"Account": [{"id": 1, "valid_from": 0, "valid_to": 9}, {"id": 1, "valid_from": 8}]}, None),
+    ("overlapping_facts", {"Account": [{"id": 1, "valid_from": 8}, {"id": 1, "valid_from": 0, "valid_to": 9}]}, None),
+    ("overlapping_facts", {"Account": [{"id": 1, "valid_from": 3}, {"id": 1, "valid_from": 3}]}, None),
+    ("overlapping_facts", {"Account": [{"id": 1, "valid_to": 9}, {"id": 1, "valid_to": 5}]}, None),
     ("bad_interval", {"Account": [{"id": 1, "valid_from": 5, "valid_to": 5}]}, None),
     ("bad_op", {"Account": [{"id": 1, "time": 5, "op": "insert"}]}, None),
     ("no_identity", {"Account": [{"time": 5, "op": "retract"}]}, None),

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 from streaming import read_stream, run_to_end, write_batches
 
@@ -247,6 +248,11 @@ def test_what_spark_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InputMistake) as caught:
         run_rules(rules, facts={"E": facts}, events={"A": events}).emitted("Y")
     assert caught.value.code == "unknown_stream"
+    twice = spark.createDataFrame(
+        [("p", True, 1, 9), ("p", False, 5, 7)], "id string, on boolean, valid_from int, valid_to int"
+    )
+    with pytest.raises(PythonException, match="E p is there twice at 5"):
+        run_rules(rules, facts={"E": twice}, events={"A": events}).told.collect()
     with pytest.raises(PatternMistake) as unknown:
         run_rules(rules.replace("eqpt", "eqp"), facts={"E": facts}, events={"A": events})
     assert unknown.value.hint == "did you mean `eqpt`?"

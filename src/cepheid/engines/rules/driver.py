@@ -11,7 +11,7 @@ from typing import Any
 from cepheid.engines.network import MakeMatcher, reference
 from cepheid.engines.program import Program
 from cepheid.engines.rules.feeding import fed_to_patterns
-from cepheid.engines.rules.operations import EVENT, Operation
+from cepheid.engines.rules.operations import EVENT, Intervals, Operation
 from cepheid.engines.rules.patterns import Patterns
 from cepheid.engines.rules.told import Told, told_of
 from cepheid.matching.found import Findings
@@ -60,6 +60,7 @@ class Driver:
         self.patterns = None if program is None else Patterns(program, make)
         self.seen = 0  # events the patterns were given
         self.clock: int | None = None
+        self.inside: Intervals = set()  # of facts that come with intervals
         self._read = fed_to_patterns(program)
 
     def apply(self, operation: Operation) -> list[Told]:

@@ -6,7 +6,7 @@ Facts are rows with an interval in which they are so (`valid_from`, `valid_to`),
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from cepheid.engines.local.reading import Row
 from cepheid.engines.local.sources import reader_of
 from cepheid.engines.rules.operations import (
     ASSERT,
+    BEGIN,
     BEGINNING,
     END,
     EVENT,
@@ -96,25 +97,9 @@ class OperationMaker:
                 hint=f"`{self.columns.valid_to}` is the first moment at which it is no longer so",
             )
         always, begins = start is None, BEGINNING if start is None else start
-        yield Operation(ASSERT, kind, begins, fields, identity, self._next(), always)
+        yield Operation(BEGIN, kind, begins, fields, identity, self._next(), always)
         if end is not None:
             yield Operation(END, kind, end, fields, identity, self._next())
-
-    def check_overlaps(self, operations: Iterable[Operation]) -> None:
-        """Of one fact, no interval begins before the one before it has ended."""
-        until: dict[tuple[str, Any], int | None] = {}
-        ends = {(o.type, o.identity, o.place): o.time for o in operations if o.kind == END}
-        begins = [o for o in operations if o.kind == ASSERT]
-        for o in sorted(begins, key=lambda o: (not o.always, o.time, o.place)):
-            name = (o.type, o.identity)
-            before = until.get(name, -1)
-            if name in until and (before is None or (before > o.time and not o.always)):
-                raise InputMistake(
-                    f"{o.type} {o.identity} is there twice at {self.clock.time(o.time)}",
-                    code="overlapping_facts",
-                    hint=f"end the interval before: `{self.columns.valid_to}`",
-                )
-            until[name] = ends.get((*name, o.place + 1))
 
     def change(self, values: Mapping[str, Any], type: str | None) -> Operation:
         """A row of a log of facts."""
@@ -199,15 +184,12 @@ def read_events(given: Any, maker: OperationMaker) -> Iterator[Operation]:
 
 def read_facts(given: Any, maker: OperationMaker) -> Iterator[Operation]:
     """Tables of intervals and logs; a log is a table that has a time and no `valid_from`."""
-    intervals: list[Operation] = []
     for type, table in _by_type(given):
         for row in _rows(table, maker, ()):
             if is_log(row.values, maker.columns):
                 yield _at(row, partial(_swapped, maker.change, type))
             else:
-                intervals += _at(row, partial(_each, maker.fact, type))
-    maker.check_overlaps(intervals)
-    yield from intervals
+                yield from _at(row, partial(_each, maker.fact, type))
 
 
 def _each(make: Callable[[_Fields, str | None], Any], type: str | None, values: _Fields) -> list[Operation]:

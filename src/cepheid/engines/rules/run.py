@@ -9,7 +9,7 @@ from typing import Any
 from cepheid.engines.graph.clock import Clock
 from cepheid.engines.rules.keyed import by_key
 from cepheid.engines.rules.keys import keys_of
-from cepheid.engines.rules.operations import Operation, in_order, with_ends
+from cepheid.engines.rules.operations import Operation, in_order, without_intervals
 from cepheid.engines.rules.prepared import Prepared, prepare
 from cepheid.engines.rules.reading import OperationMaker, read_events, read_facts, rule_columns
 from cepheid.engines.rules.session import with_times
@@ -107,5 +107,6 @@ def _on_spark(given: Any) -> bool:
 def replay(prepared: Prepared, operations: Iterable[Operation], until: int | None) -> list[Told]:
     """One working memory, from the beginning to the end."""
     driver = prepared.driver()
-    told = [one for operation in with_ends(operations) for one in driver.apply(operation)]
+    ready = without_intervals(operations, driver.inside, prepared.clock.time)
+    told = [one for operation in ready for one in driver.apply(operation)]
     return told + (driver.finish() if until is None else driver.advance(until))

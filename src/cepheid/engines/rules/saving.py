@@ -23,6 +23,7 @@ def driver_state(driver: Driver) -> dict[str, Any]:
         "patterns": None if driver.patterns is None else driver.patterns.snapshot(),
         "seen": driver.seen,
         "clock": driver.clock,
+        "inside": [list(name) for name in sorted(driver.inside, key=repr)],
     }
 
 
@@ -31,6 +32,7 @@ def restore_driver(driver: Driver, state: dict[str, Any]) -> None:
     if driver.patterns is not None:
         driver.patterns.restore(state["patterns"])
     driver.seen, driver.clock = state["seen"], state["clock"]
+    driver.inside = {(type, identity) for type, identity in state.get("inside", ())}
 
 
 def snapshot_of(driver: Driver, prepared: Prepared) -> bytes:

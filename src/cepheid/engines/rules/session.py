@@ -18,7 +18,7 @@ from cepheid.engines.rules.operations import (
     UPDATE,
     Operation,
     in_order,
-    with_ends,
+    without_intervals,
 )
 from cepheid.engines.rules.prepared import prepare
 from cepheid.engines.rules.reading import OperationMaker, read_events, read_facts, rule_columns
@@ -184,7 +184,7 @@ class Rules:
         """
         maker = OperationMaker(self.rules, rule_columns(columns), self._clock)
         given = [*read_facts(facts, maker), *read_events(events, maker)]
-        operations = with_ends(in_order(given, self._driver.clock))
+        operations = without_intervals(in_order(given, self._driver.clock), set(), self._clock.time)
         before = driver_state(self._driver)
         try:
             return self._happened([one for o in operations for one in self._driver.apply(o)])
