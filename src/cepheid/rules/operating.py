@@ -80,7 +80,7 @@ class Operating:
         firing: int | None,
         whole: bool = False,
     ) -> None:
-        cell = self._cells.get((type, _hashable(identity)))
+        cell = self._cells.get((type, hashable(identity)))
         if cell is None:
             self._skip(action, GONE, firing)
             return
@@ -98,7 +98,7 @@ class Operating:
         flow.update_fact(self.working, cell, new, change)
 
     def do_retract_fact(self, type: str, identity: Any, action: str, firing: int | None) -> None:
-        cell = self._cells.pop((type, _hashable(identity)), None)
+        cell = self._cells.pop((type, hashable(identity)), None)
         if cell is None:
             self._skip(action, GONE, firing)
             return
@@ -162,7 +162,7 @@ class Operating:
 
     def _identity(self, type: str, event: bool, fields: Fields, given: Any) -> Any:
         if given is not None:
-            return _hashable(given)
+            return hashable(given)
         key = self.program.keys.get((type, event))
         if key is None:
             return self._next_number(type, event)
@@ -171,7 +171,7 @@ class Operating:
             raise InputMistake(
                 f"this `{type}` has no `{key}`, which is its key", code="missing_key", hint="give it a value"
             )
-        return _hashable(found)
+        return hashable(found)
 
     def _next_number(self, type: str, event: bool) -> int:
         before = self._named.get((type, event), 0)
@@ -258,7 +258,8 @@ class Operating:
             self.tell(Released(event, self.now))
 
 
-def _hashable(identity: Any) -> Hashable:
+def hashable(identity: Any) -> Hashable:
+    """What can be the identity of an object."""
     try:
         hash(identity)
     except TypeError:

@@ -27,6 +27,7 @@ from cepheid.engines.rules.operations import (
 )
 from cepheid.errors import InputMistake, nearest
 from cepheid.pattern.rule_model import RuleSet
+from cepheid.rules.operating import hashable
 
 _Fields = dict[str, Any]
 
@@ -146,7 +147,7 @@ class OperationMaker:
     def _identity(self, kind: str, event: bool, fields: Mapping[str, Any]) -> Any:
         key = self.keys.get((kind, event))
         if key is None:
-            return fields.get(self.columns.id)
+            return hashable(fields.get(self.columns.id))
         identity = fields.get(key)
         if identity is None:
             raise InputMistake(
@@ -154,7 +155,7 @@ class OperationMaker:
                 code="no_identity",
                 hint=nearest(key, list(fields)) or "the key of a declared type must have a value",
             )
-        return identity
+        return hashable(identity)
 
     def _type(self, values: Mapping[str, Any], type: str | None) -> str:
         if type is not None:
