@@ -323,6 +323,26 @@ def test_the_time_of_a_match() -> None:
     assert rules.advance(20).rows("Late") == [{"t": 8, "f": 8}]
 
 
+def test_patterns_see_timestamps() -> None:
+    """Of events that are given, of rows and of what rules make: the pattern means what it means alone."""
+    text = "rule Make { when { ?a: event A() } then { assert event B(n = 1); } }"
+    patterns = """
+      stream Rows = A as a -> A as b where b.time - a.time > 2s .emit(took: b.time - a.time, at: b.time)
+      stream Made = B as b .emit(at: b.time)"""
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    wanted = {
+        "Rows": [{"took": timedelta(seconds=4), "at": start + timedelta(seconds=5)}],
+        "Made": [{"at": start + timedelta(seconds=1)}, {"at": start + timedelta(seconds=5)}],
+    }
+    events = {"A": [{"time": 1}, {"time": 5}]}
+    found = run_rules(text, patterns=patterns, events=events)
+    assert {name: table.to_pylist() for name, table in found.matches.items()} == wanted
+    read, given = Rules(text, patterns=patterns), Rules(text, patterns=patterns)
+    told = read.read(events=events), [one for t in (1, 5) for one in given.event("A", time=t)]
+    for each in told:
+        assert {n: [o.fields for o in each if (o.kind, o.name) == ("matched", n)] for n in wanted} == wanted
+
+
 def test_what_rules_emit_is_an_event_of_patterns() -> None:
     patterns = "stream Twice = Late as x -> Late[who == x.who] as y .emit(who: y.who)"
     text = """

@@ -118,7 +118,7 @@ def test_patterns_beside_rules(spark: SparkSession) -> None:
     shown = lambda t: (t.kind, t.name, int(t.time), t.key, str(sorted(t.fields.items())))  # noqa: E731
     found = [replace(t, time=t.time.timestamp()) for t in collected(told.toArrow())]
     assert Counter(map(shown, found)) == Counter(map(shown, local.told))
-    assert {"Late", "Twice", "Bad", "F"} <= {t.name for t in found}
+    assert {"Late", "Twice", "Quick", "Bad", "F"} <= {t.name for t in found}
 
 
 # The example.

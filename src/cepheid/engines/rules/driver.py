@@ -40,6 +40,14 @@ _Queue = deque[_ForPatterns | _ForRules]
 _DONE: AbstractContextManager[None] = nullcontext()
 
 
+def _seen_by_patterns(event: Operation) -> dict[str, Any]:
+    """To patterns times are timestamps, also where tables and rules count them."""
+    fields = dict(event.fields)
+    if event.stamped is not None:
+        fields[event.stamped] = from_microseconds(event.time)
+    return fields
+
+
 class Driver:
     """One working memory. Operations come in order of time, all times in microseconds.
 
@@ -70,7 +78,7 @@ class Driver:
             self.clock = operation.time
             queue: _Queue = deque()
             if operation.kind == EVENT and operation.type in self._read:
-                queue.append(_ForPatterns(operation.type, dict(operation.fields), operation.time))
+                queue.append(_ForPatterns(operation.type, _seen_by_patterns(operation), operation.time))
             return told + self._settle(happened, queue)
 
     def advance(self, time: int) -> list[Told]:

@@ -27,6 +27,7 @@ class Operation:
     identity: Any = None
     place: int = 0  # in the order it was given
     always: bool = False  # so from the beginning: the time is not yet known
+    stamped: str | None = None  # of an event of a table: the field that is its time
 
     def order(self) -> tuple[int, int, int]:
         """By time; at one time what changes facts before events; then as given."""

@@ -26,7 +26,8 @@ class Prepared:
     tick: int  # in microseconds
     max_firings: int
     clock: Clock = field(compare=False)  # how times are written
-    time: Type = UNKNOWN  # of the times of events, if it is known beforehand
+    time: Type = UNKNOWN  # of the times of events, if it is known beforehand,
+    time_column: str | None = None  # and the column of tables that has them
     identity: str = field(default_factory=lambda: token_hex(8), compare=False)  # the same wherever it travels
 
     @property

@@ -79,7 +79,8 @@ class OperationMaker:
                 f"`{self.columns.time}` is null", code="bad_time", hint="every event needs one"
             )
         fields[self.columns.time] = self.clock.time(time)
-        return Operation(EVENT, kind, time, fields, self._identity(kind, True, fields), self._next())
+        identity = self._identity(kind, True, fields)
+        return Operation(EVENT, kind, time, fields, identity, self._next(), stamped=self.columns.time)
 
     def fact(self, values: Mapping[str, Any], type: str | None) -> Iterator[Operation]:
         """A row with the interval in which a fact is so: it is asserted, and it ends."""

@@ -52,7 +52,8 @@ def _replayed(
 ) -> Iterator[Told]:
     """One key, operation by operation: nothing of it is held but what its rules need."""
     driver = prepared.driver()
-    operations = _dated(operation_of(row, place) for place, row in enumerate(rows))
+    column = prepared.time_column
+    operations = _dated(operation_of(row, place, column) for place, row in enumerate(rows))
     for operation in without_intervals(operations, driver.inside, prepared.clock.time):
         yield from (replace(one, key=key) for one in driver.apply(operation))
     last = driver.finish() if until is None else driver.advance(until)

@@ -73,7 +73,8 @@ class RuleBucket(TableBucket):
 
     def _replayed(self, key: str, rows: list[dict[str, Any]]) -> list[Told]:
         driver = self.sessions.take(key)
-        operations = [operation_of(row, place) for place, row in enumerate(rows)]
+        column = self.work.prepared.time_column
+        operations = [operation_of(row, place, column) for place, row in enumerate(rows)]
         dated = _dated(operations, driver.clock)
         ready = without_intervals(dated, driver.inside, self.work.prepared.clock.time)
         return _of(key, [one for o in ready for one in driver.apply(o)])

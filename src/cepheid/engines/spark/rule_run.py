@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.options import Duration
+from cepheid.engines.program import compile
 from cepheid.engines.rules.feeding import read_by
 from cepheid.engines.rules.given import gathered
 from cepheid.engines.rules.keys import keys_of
@@ -58,9 +59,12 @@ def run_on_spark(
     read = gathered(rules, source)
     kinds = [(one, _kinds(df)) for one, df in tables]
     of_tables = [(one.events, own) for one, own in kinds]
-    time = time_type(of_tables, columns, read, tick_of(time_unit), patterns is not None)
+    program = None if patterns is None else compile(patterns)
+    time = time_type(of_tables, columns, read, program, tick_of(time_unit))
     known = tuple(_types(kinds, read, columns, time))
-    prepared = prepare(rules, patterns, source, time_unit, max_firings, known, time)
+    prepared = replace(
+        prepare(rules, program, source, time_unit, max_firings, known, time), time_column=columns.time
+    )
     keys = keys_of(prepared.rules, prepared.program, key, columns.id)
     encoding = Encoding(prepared.rules, keys, columns, time_unit)
     if any(df.isStreaming for _, df in tables):

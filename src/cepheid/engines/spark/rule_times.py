@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 from typing import Any
 
+from cepheid.engines.program import Program
 from cepheid.engines.rules.reading import RuleColumns, is_log
 from cepheid.errors import InputMistake
 from cepheid.pattern.expr import Expr, walk
@@ -13,10 +15,15 @@ from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.pattern.types import FLOAT, INT, NULL, NUMBERS, TIMESTAMP, UNKNOWN, Type
 
 Kinds = dict[str, Type]  # of the columns of a table
+_WINDOWS = ("within", "gap", "span")  # of patterns, in microseconds
 
 
 def time_type(
-    tables: Iterable[tuple[bool, Kinds]], columns: RuleColumns, rules: RuleSet, tick: int, patterns: bool
+    tables: Iterable[tuple[bool, Kinds]],
+    columns: RuleColumns,
+    rules: RuleSet,
+    program: Program | None,
+    tick: int,
 ) -> Type:
     """Ticks are whole numbers, unless something may happen between two of them. All that is no number is a timestamp.
 
@@ -34,7 +41,8 @@ def time_type(
             code="mixed_times",
             hint="write the times of all facts and events in one way",
         )
-    return INT if numbers == {INT} and not patterns and _whole(rules, tick) else FLOAT
+    whole = all(length % tick == 0 for length in (*_bounds(rules, tick), *_windows(program)))
+    return INT if numbers == {INT} and whole else FLOAT
 
 
 def _times(events: bool, kinds: Kinds, columns: RuleColumns) -> Iterator[Type]:
@@ -45,9 +53,9 @@ def _times(events: bool, kinds: Kinds, columns: RuleColumns) -> Iterator[Type]:
     yield from (kinds[name] for name in names if name in kinds)
 
 
-def _whole(rules: RuleSet, tick: int) -> bool:
-    """Are all bounds whole ticks? What waits for a date between two ticks fires there."""
-    return all(span.microseconds(tick) % tick == 0 for rule in rules.rules for span in _spans(rule))
+def _bounds(rules: RuleSet, tick: int) -> Iterator[int]:
+    """Of tests of time: what waits for a date between two ticks fires there."""
+    return (span.microseconds(tick) for rule in rules.rules for span in _spans(rule))
 
 
 def _spans(rule: Rule) -> Iterator[Span]:
@@ -62,3 +70,17 @@ def _tests(condition: Any) -> Iterator[Expr]:
         shape = getattr(condition, name, None)
         if shape is not None:
             yield from shape.tests
+
+
+def _windows(part: Any) -> Iterator[int]:
+    """Of patterns, wherever they stand in a program: an absence is certain when its window ends."""
+    if isinstance(part, tuple):
+        for one in part:
+            yield from _windows(one)
+    elif is_dataclass(part):
+        for f in fields(part):
+            value = getattr(part, f.name)
+            if f.name in _WINDOWS and isinstance(value, int):
+                yield value
+            else:
+                yield from _windows(value)
