@@ -97,8 +97,15 @@ def before(left: Variable, right: Variable, low: Bound, high: Bound) -> Value:
 def timeof(event: Variable) -> Value:
     """`timeof(?e)`: when an event happened, also if it has a field `time` of its own.
 
-    >>> timeof(this) - timeof(var("a")) > 5
-    <timeof(?this) - timeof(?a) > 5>
+    >>> a = var("a")
+    >>> print(rule("Late").event(a, "A", timeof(this) > this.promised).emit("Late", at=timeof(a)))
+    rule Late {
+      when {
+        ?a: event A(timeof(?this) > ?this.promised);
+      } then {
+        emit Late(at = timeof(?a));
+      }
+    }
     """
     return Computed(time_of(_name(event)))
 
