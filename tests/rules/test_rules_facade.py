@@ -291,6 +291,16 @@ def test_bad_tables(code: str, facts: Any, events: Any) -> None:
     assert caught.value.hint
 
 
+def test_a_fact_is_not_in_two_keys_at_once() -> None:
+    facts = [{"id": 1, "k": 1, "valid_from": 0, "valid_to": 9}, {"id": 1, "k": 2, "valid_from": 8}]
+    key = {"Account": "k", "Payment": "account"}
+    with pytest.raises(InputMistake) as caught:
+        run_rules(PAID, facts={"Account": facts}, key=key)
+    assert caught.value.code == "overlapping_facts"
+    facts[0]["valid_to"] = 8
+    assert run_rules(PAID, facts={"Account": facts}, key=key).told == []
+
+
 # Patterns beside rules.
 
 

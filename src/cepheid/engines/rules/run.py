@@ -92,6 +92,8 @@ def run_rules(
         told = replay(prepared, operations, end)
     else:
         keys = keys_of(prepared.rules, prepared.program, key, named.id)
+        for _ in without_intervals(operations, set(), clock.time):
+            pass  # a fact that is there twice is a mistake, also in two keys
         told = []
         for value, own in by_key(operations, keys).items():
             told += [replace(one, key=value) for one in replay(prepared, own, end)]
