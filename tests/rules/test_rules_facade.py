@@ -291,6 +291,29 @@ def test_bad_tables(code: str, facts: Any, events: Any) -> None:
     assert caught.value.hint
 
 
+def test_what_a_session_is_not_given() -> None:
+    """Each is told in the words of who gave it, and changes nothing, not even how times are written."""
+    rules = Rules(PAID)
+    rules.advance(5)
+    for code, words, do in (
+        ("bad_identity", "[1]", lambda: rules.event("Payment", id=[1], time=6)),
+        ("bad_input", "a list", lambda: rules.event("Payment", [1], time=6)),
+        ("time_goes_back", "3 comes after 5", lambda: rules.event("Payment", time=3)),
+        ("mixed_times", "is a date", lambda: rules.event("Payment", time="2024-05-01")),
+    ):
+        with pytest.raises(InputMistake) as caught:
+            do()
+        assert (caught.value.code, words in caught.value.message) == (code, True)
+        assert caught.value.hint
+    fresh = Rules("rule R { when { ?p: event Payment(n > 1) } then { emit Much(t = timeof(?p)); } }")
+    with pytest.raises(EvaluationError):
+        fresh.event("Payment", {"n": "x"}, time="2024-05-01")
+    assert fresh.event("Payment", {"n": 2}, time=3).rows("Much") == [{"t": 3}]
+    with pytest.raises(InputMistake) as caught:
+        run_rules(PAID, facts={"Account": [{"id": 1, "k": [1]}]}, key={"Account": "k", "Payment": "account"})
+    assert caught.value.code == "bad_key"
+
+
 def test_a_fact_is_not_in_two_keys_at_once() -> None:
     facts = [{"id": 1, "k": 1, "valid_from": 0, "valid_to": 9}, {"id": 1, "k": 2, "valid_from": 8}]
     key = {"Account": "k", "Payment": "account"}

@@ -16,7 +16,7 @@ from cepheid.rules.stamps import Shown, as_inside
 class RuleProgram:
     def __init__(self, ruleset: RuleSet, tick: int = 1_000_000, shown: Shown = as_inside) -> None:
         """`tick`: the microseconds of one tick of the clock. `shown`: times as rules see them."""
-        self.ruleset, self.tick = ruleset, tick
+        self.ruleset, self.tick, self.shown = ruleset, tick, shown
         self.rules = [ready_rule(rule, n, tick, shown) for n, rule in enumerate(ruleset.rules)]
         self.actions = [[ready_action(a, r) for a in r.rule.actions] for r in self.rules]
         self.retractable = frozenset(

@@ -193,7 +193,7 @@ class RuleSession(Operating):
             self._set_clock(time)
         elif time < self.clock:
             raise InputMistake(
-                f"time goes back: {time} comes after {self.clock}",
+                f"time goes back: {self.program.shown(time)} comes after {self.program.shown(self.clock)}",
                 code="time_goes_back",
                 hint="sort what comes by time",
             )

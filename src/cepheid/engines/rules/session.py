@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self, overload
 
@@ -29,6 +30,7 @@ from cepheid.engines.session_matchers import session_matchers
 from cepheid.errors import InputMistake
 from cepheid.pattern.rule_model import RuleSet
 from cepheid.rules.objects import Thing
+from cepheid.rules.operating import hashable
 
 
 class Happened(Sequence[Told]):
@@ -160,20 +162,32 @@ class Rules:
 
     def advance(self, time: Any = None) -> Happened:
         """Time has come this far, or without a time one tick further: what waited for a date before it fires."""
-        if time is None:
-            at = (self._driver.clock or 0) + self._prepared.tick
-        else:
-            at = self._clock.microseconds(time)
-        return self._happened(self._driver.advance(at))
+        with self._or_nothing():
+            if time is None:
+                at = (self._driver.clock or 0) + self._prepared.tick
+            else:
+                at = self._clock.microseconds(time)
+            return self._happened(self._driver.advance(at))
 
     def finish(self) -> Happened:
         """Nothing will come any more: what waits for a date fires with that date."""
         return self._happened(self._driver.finish())
 
     def _apply(self, kind: str, type: str, fields: Mapping[str, Any] | None, id: Any, time: Any) -> Happened:
-        at = self._driver.clock or 0 if time is None else self._clock.microseconds(time)
-        given = {str(name): plain(value) for name, value in (fields or {}).items()}
-        return self._happened(self._driver.apply(Operation(kind, type, at, given, plain(id))))
+        with self._or_nothing():
+            at = self._driver.clock or 0 if time is None else self._clock.microseconds(time)
+            operation = Operation(kind, type, at, _given(fields), hashable(plain(id)))
+            return self._happened(self._driver.apply(operation))
+
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """What fails changes nothing: not even how times are written."""
+        numbers = self._clock.numbers
+        try:
+            yield
+        except BaseException:
+            self._clock.numbers = numbers
+            raise
 
     # Tables and files.
 
@@ -182,16 +196,17 @@ class Rules:
 
         If one of the rows fails, none of them is read.
         """
-        maker = OperationMaker(self.rules, rule_columns(columns), self._clock)
-        given = [*read_facts(facts, maker), *read_events(events, maker)]
-        operations = without_intervals(in_order(given, self._driver.clock), set(), self._clock.time)
-        before = driver_state(self._driver)
-        try:
-            return self._happened([one for o in operations for one in self._driver.apply(o)])
-        except BaseException:
-            self._driver = self._prepared.driver(self._matchers())
-            restore_driver(self._driver, before)
-            raise
+        with self._or_nothing():
+            maker = OperationMaker(self.rules, rule_columns(columns), self._clock)
+            given = [*read_facts(facts, maker), *read_events(events, maker)]
+            operations = without_intervals(in_order(given, self._driver.clock), set(), self._clock.time)
+            before = driver_state(self._driver)
+            try:
+                return self._happened([one for o in operations for one in self._driver.apply(o)])
+            except BaseException:
+                self._driver = self._prepared.driver(self._matchers())
+                restore_driver(self._driver, before)
+                raise
 
     # What there is.
 
@@ -234,6 +249,14 @@ class Rules:
 
     def _happened(self, told: Iterable[Told]) -> Happened:
         return Happened(with_times(one, self._clock) for one in told)
+
+
+def _given(fields: Mapping[str, Any] | None) -> dict[str, Any]:
+    if fields is not None and not isinstance(fields, Mapping):
+        raise InputMistake(
+            f"fields are a dict, not a {type(fields).__name__}", code="bad_input", hint='write {"level": 3}'
+        )
+    return {str(name): plain(value) for name, value in (fields or {}).items()}
 
 
 def with_times(told: Told, clock: Clock) -> Told:
