@@ -254,8 +254,17 @@ class Operating:
             self._released(event)
 
     def _released(self, event: Event) -> None:
-        if event.fact is None and not event.retracted:
-            self.tell(Released(event, self.now))
+        """Those that are let go together are told in the order in which they came, whoever held them."""
+        if event.fact is not None or event.retracted:
+            return
+        at = len(self.told)
+        while at and _came_later(self.told[at - 1], event, self.now):
+            at -= 1
+        self.told.insert(at, Released(event, self.now))
+
+
+def _came_later(told: Happening, event: Event, now: int) -> bool:
+    return isinstance(told, Released) and told.time == now and told.event.number > event.number
 
 
 def hashable(identity: Any) -> Hashable:
