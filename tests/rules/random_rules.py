@@ -199,7 +199,7 @@ class RandomRule:
         right = self._stamp(rng.choice(self.events) if self.events else None)
         if rng.random() < 0.3:
             left, right = Binary("-", left, right), Literal(rng.choice((0, 1, 2)))
-        return Binary(rng.choice(("==", "==", "!=", "<", "<=", ">", ">=")), left, right)
+        return Binary(rng.choice(("==", "!=", "!=", "<", "<=", "<=", ">", ">=", ">=")), left, right)
 
     def _stamp(self, event: str | None) -> Expr:
         if event is None:

@@ -11,7 +11,7 @@ from cepheid.rules import flow
 from cepheid.rules.actions import Operation
 from cepheid.rules.handlers import Handler
 from cepheid.rules.happenings import Asserted, Fired, Happening, Modified, Released, Retracted, Skipped
-from cepheid.rules.memory import Cell
+from cepheid.rules.memory import Cell, Waiting
 from cepheid.rules.objects import Event, Fact, Thing
 from cepheid.rules.productions import place_in_order
 from cepheid.rules.program import RuleProgram
@@ -50,10 +50,16 @@ class Operating:
             if self.tell_released:
                 self._release_last()
 
-    def _set_budget(self) -> None:
-        """What waits is not the doing of this operation, so it is not counted against it."""
+    def _set_budget(self, since: int | None = None) -> None:
+        """What waits already is not the doing of this operation, so it is not counted against it.
+
+        `since`: where the journal of the operation begins, if it has begun.
+        """
         working = self.working
-        self._budget = self.max_firings + (working.waiting_count() if working.net.waits else 0)
+        self._budget = self.max_firings
+        if working.net.waits:
+            began = () if since is None else working.journal[since:]
+            self._budget += working.waiting_count() - sum(isinstance(note, Waiting) for note in began)
 
     # Operations. Each has a number.
 
