@@ -6,11 +6,18 @@ from random import Random
 from typing import Any
 
 LATE = """
-rule Late { when { ?q: event Q(); not event A(?this after[0,5] ?q) } then { emit Late(who = ?q.who); } }
-rule Bad { when { ?f: F(); ?t: event Twice() } then { modify ?f { n = n + 1; } emit Bad(who = ?t.who, n = ?f.n); } }
+rule Late { when { ?q: event Q(); not event A(?this after[0,5] ?q) }
+            then { emit Late(who = ?q.who, asked = timeof(?q)); } }
+rule Bad {
+  when { ?f: F(); ?t: event Twice() }
+  then { modify ?f { n = n + 1; last = ?t.time; } emit Bad(who = ?t.who, n = ?f.n, at = timeof(?t)); }
+}
 """
-TWICE = "stream Twice = Late as x -> Late as y within 30s .emit(who: y.who)"
-FACTS = [{"id": f"f{who}", "who": who, "n": 0} for who in range(4)]
+TWICE = """
+stream Twice = Late as x -> Late as y within 30s .emit(who: y.who)
+stream Quick = Q as x -> A as y within 2s .emit(who: y.who, took: y.time - x.time)
+"""
+FACTS = [{"id": f"f{who}", "who": who, "n": 0, "last": 0} for who in range(4)]
 
 
 def late_events(chance: Random) -> list[dict[str, Any]]:

@@ -337,7 +337,7 @@ class NaiveRules:
             return None
         found = passes(condition.after, event, condition.variable, found, self.tick)
         if found is not None and condition.fact is not None:
-            found[condition.fact] = view(event.fact)
+            found[condition.fact] = view(event.fact, self.tick)
         return found
 
     def _facts_hold(self, choice: Choice, moment: int) -> bool:
@@ -486,7 +486,7 @@ class NaiveRules:
 
     def _view_now(self, thing: Thing) -> View:
         life = self._life(thing.type, thing.identity)
-        return view(thing if life is None else life.states[-1])
+        return view(thing if life is None else life.states[-1], self.tick)
 
     # Inspection, as far as it is the same for all.
 

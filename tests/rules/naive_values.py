@@ -10,14 +10,14 @@ from typing import Any
 from cepheid.errors import EvaluationError
 from cepheid.matching.evaluate import compile_value
 from cepheid.matching.moment import Moment
-from cepheid.pattern.expr import Binary, Expr, Field, Literal, Unary, conjunction, rewrite
+from cepheid.pattern.expr import Binary, Call, Expr, Field, Literal, Unary, conjunction, rewrite
 from cepheid.pattern.rule_model import THIS, Shape
 from cepheid.pattern.time_test import TimeTest
-from cepheid.rules.objects import Thing
+from cepheid.rules.objects import Event, Thing
 
 # --- expressions: variables are looked up in an environment of what is bound ------------------------------------
 
-IDENTITY, TIME = "?id", "?time"
+IDENTITY, TIME, STAMP = "?id", "?time", "?stamp"  # the time in microseconds, and as rules see it
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,11 @@ class View:
 Env = dict[str, View]
 
 
-def view(thing: Thing) -> View:
-    return View({**thing.fields, IDENTITY: thing.identity, TIME: thing.time})
+def view(thing: Thing, tick: int) -> View:
+    """An event has a field `time`: its own, or else when it happened, in ticks."""
+    ticks = thing.time // tick if thing.time % tick == 0 else thing.time / tick
+    time = {"time": ticks, STAMP: ticks} if isinstance(thing, Event) else {}
+    return View({**time, **thing.fields, IDENTITY: thing.identity, TIME: thing.time})
 
 
 @lru_cache(maxsize=10_000)
@@ -39,6 +42,10 @@ def compiled(expr: Expr, tick: int) -> Callable[[Moment], Any]:
     def change(node: Expr) -> Expr | None:
         if isinstance(node, Field) and node.alias is None and node.path[0].startswith("?"):
             return Field(node.path[0][1:], node.path[1:] or (IDENTITY,))
+        if isinstance(node, Call) and node.name == "timeof":
+            (event,) = node.args
+            assert isinstance(event, Field)
+            return Field(event.path[0][1:], (STAMP,))
         if isinstance(node, TimeTest):
             distance = Binary("-", Field(node.left, (TIME,)), Field(node.right, (TIME,)))
             low, high = (None if s is None else Literal(s.microseconds(tick)) for s in (node.low, node.high))
@@ -57,7 +64,7 @@ def value(expr: Expr, env: Env, tick: int) -> Any:
 
 def passes(shape: Shape, thing: Thing, own: str | None, env: Env, tick: int) -> Env | None:
     """What is bound if the thing is of this shape (its type aside)."""
-    env = {**env, THIS: view(thing)}
+    env = {**env, THIS: view(thing, tick)}
     if own is not None:
         env[own] = env[THIS]
     for bound in shape.values:

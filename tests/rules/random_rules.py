@@ -29,6 +29,7 @@ from cepheid.pattern.rule_model import (
     RuleSet,
     Shape,
 )
+from cepheid.pattern.time_of import time_of
 from cepheid.pattern.types import INT
 
 FACTS, EVENTS = ("E", "G"), ("A", "B")
@@ -144,14 +145,16 @@ class RandomRule:
         bound: tuple[BoundValue, ...] = ()
         if values and self.rng.random() < 0.2:
             name = f"s{len(self.values)}"
-            bound = (BoundValue(name, self._value()),)
+            bound = (BoundValue(name, self._value(event)),)
             self.values.append(name)
         return Shape(type, tuple(tests), bound)
 
     # Tests.
 
-    def _value(self) -> Expr:
+    def _value(self, event: bool) -> Expr:
         """Of the object at hand, maybe with another."""
+        if event and self.rng.random() < 0.2:
+            return self._stamp(THIS)
         if self._things() and self.rng.random() < 0.4:
             return Binary("+", own(self._field()), var(self.rng.choice(self._things()), self._field()))
         return own(self._field())
@@ -165,13 +168,15 @@ class RandomRule:
     def _test(self, event: bool) -> Expr:
         rng = self.rng
         if rng.random() < 0.15:
-            return Binary(rng.choice(("and", "or")), self._simple_test(), self._simple_test())
+            return Binary(rng.choice(("and", "or")), self._simple_test(event), self._simple_test(event))
         if rng.random() < 0.1:
-            return Unary("not", self._simple_test())
-        return self._simple_test()
+            return Unary("not", self._simple_test(event))
+        return self._simple_test(event)
 
-    def _simple_test(self) -> Expr:
+    def _simple_test(self, event: bool) -> Expr:
         rng, field = self.rng, self._field()
+        if rng.random() < 0.1:
+            return self._stamp_test(event)
         kind = rng.choice(("constant", "identity", "identity", "field", "field", "order", "value", "null"))
         if kind == "null":
             return IsNull(own(field), rng.random() < 0.9)
@@ -187,6 +192,20 @@ class RandomRule:
         left, right = own(field), var(other, self._field())
         return Binary(op, left, right) if rng.random() < 0.8 else Binary(op, right, left)
 
+    def _stamp_test(self, event: bool) -> Expr:
+        """Between times of events, or a time and a field: all of them are small numbers."""
+        rng = self.rng
+        left = self._stamp(THIS if event else None)
+        right = self._stamp(rng.choice(self.events) if self.events else None)
+        if rng.random() < 0.3:
+            left, right = Binary("-", left, right), Literal(rng.choice((0, 1, 2)))
+        return Binary(rng.choice(("==", "!=", "!=", "<", "<=", "<=", ">", ">=", ">=")), left, right)
+
+    def _stamp(self, event: str | None) -> Expr:
+        if event is None:
+            return own(self.rng.choice((*FIELDS, "time")))
+        return time_of(event) if self.rng.random() < 0.6 else var(event, "time")
+
     def _timed(self, must: bool = False) -> Expr:
         rng = self.rng
         test: Expr = self._time_test(must)
@@ -195,7 +214,7 @@ class RandomRule:
         if rng.random() < 0.2:
             test = Unary("not", test)
         if rng.random() < 0.15:
-            test = Binary(rng.choice(("and", "or")), test, self._simple_test())
+            test = Binary(rng.choice(("and", "or")), test, self._simple_test(True))
         return test
 
     def _time_test(self, must: bool) -> Expr:
@@ -223,7 +242,8 @@ class RandomRule:
         if kind == "fact":
             return AssertFact(rng.choice(FACTS), assigned(x=self._known(), y=self._known()))
         if kind == "event":
-            return AssertEvent(rng.choice(EVENTS), assigned(x=self._known(), y=self._known()))
+            timed = {"time": self._known()} if rng.random() < 0.15 else {}
+            return AssertEvent(rng.choice(EVENTS), assigned(x=self._known(), y=self._known(), **timed))
         if kind == "modify" and (facts := self.facts + self.changed):
             fact = rng.choice(facts)
             value = Binary("+", var(fact, "x"), self._known()) if rng.random() < 0.5 else self._known()
@@ -240,7 +260,13 @@ class RandomRule:
             return var(rng.choice(self.values))
         if rng.random() < 0.3:
             return Literal(rng.choice((0, 1, 2)))
+        if self.events and rng.random() < 0.15:
+            return self._stamp(rng.choice(self.events))
         name = rng.choice(self._things())
+        if rng.random() < 0.05:
+            return var(name, "time")
+        if name in self.changes + self.changed and rng.random() < 0.2:
+            return var(name, "old", self._field())
         return var(name, self._field()) if rng.random() < 0.6 else var(name)
 
 
@@ -290,6 +316,8 @@ def _step(rng: Random, time: int, events: int) -> Step:
         case "retract":
             return Step("retract_fact", (rng.choice(FACTS), identity, time))
         case "event":
+            if rng.random() < 0.1:
+                fields["time"] = rng.choice(VALUES)
             return Step("assert_event", (rng.choice(EVENTS), fields, time, identity))
         case "retract event":
             return Step("retract_event", (rng.choice(EVENTS), identity, time))

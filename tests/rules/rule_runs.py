@@ -9,7 +9,7 @@ from random_rules import Step
 from rule_parts import plain
 
 from cepheid.errors import InputMistake, LimitReached
-from cepheid.pattern.expr import Binary, Expr, Unary, walk
+from cepheid.pattern.expr import Binary, Call, Expr, Unary, walk
 from cepheid.pattern.rule_model import (
     AssertEvent,
     AssertFact,
@@ -23,6 +23,7 @@ from cepheid.pattern.rule_model import (
     Rule,
     RuleSet,
 )
+from cepheid.pattern.time_of import is_time_of
 from cepheid.pattern.time_test import TimeTest
 from cepheid.rules.happenings import Fired, Happening
 from cepheid.rules.objects import Event
@@ -83,6 +84,8 @@ def _shown_tests(rule: Rule) -> Iterator[str]:
     shapes = [s for c in rule.conditions for s in (getattr(c, n, None) for n in ("shape", "after")) if s]
     for test in (t for s in shapes for t in s.tests):
         timed = [n for n in walk(test) if isinstance(n, TimeTest)]
+        if any(isinstance(n, Call) and is_time_of(n) for n in walk(test)):
+            yield "time as a value"
         if timed:
             yield "test of time"
             if any(_negative(t) for t in timed):

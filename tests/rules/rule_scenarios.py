@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -99,7 +100,9 @@ def _pairs(values: Mapping[str, Any]) -> list[str]:
 def _text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
-    return str(value)
+    if isinstance(value, datetime):  # on Spark ticks are seconds since 1970
+        return str(int(value.timestamp()))
+    return str(int(value.total_seconds())) if isinstance(value, timedelta) else str(value)
 
 
 # As tables: a log of facts and a table of events.

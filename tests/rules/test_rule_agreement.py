@@ -143,26 +143,27 @@ def test_nothing_is_kept_beyond_its_date(rng: Random) -> None:
 
 # What a share of the random histories must show, at least, lest the tests above test nothing.
 SHARES = {
-    "firing": 0.4,
+    "firing": 0.38,
     "FactCondition": 0.2,
     "EventCondition": 0.2,
-    "facts and events": 0.1,
+    "facts and events": 0.08,
     "facts alone": 0.06,
     "several facts": 0.04,
     "several events": 0.1,
-    "three events": 0.005,
+    "three events": 0.002,
     "events in another order than written": 0.04,
     "test of time": 0.1,
     "negative bound": 0.08,
-    "infinite bound": 0.04,
+    "infinite bound": 0.025,
     "and around time": 0.02,
-    "or around time": 0.02,
+    "or around time": 0.012,
     "not around time": 0.02,
     "NoFact": 0.03,
     "NoEvent": 0.04,
     "waited": 0.02,
-    "ChangeCondition": 0.04,
+    "ChangeCondition": 0.025,
     "other join": 0.1,
+    "time as a value": 0.015,
     "AssertFact": 0.05,
     "AssertEvent": 0.03,
     "Modify": 0.05,
@@ -172,7 +173,7 @@ SHARES = {
 
 
 def test_random_histories_show_every_construct() -> None:
-    cases, counts = 300, Counter[str]()
+    cases, counts = 400, Counter[str]()
     for seed in range(cases):
         rules, expected = check_agreement(Random(seed))
         fired = [h for one in expected if not isinstance(one, str) for h in one if isinstance(h, Fired)]

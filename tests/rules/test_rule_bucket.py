@@ -19,15 +19,16 @@ from rule_scenarios import TICK, Bundle, as_tables, scenarios, undeclared
 
 from cepheid import run_rules
 from cepheid.engines.rules.keys import named_keys
-from cepheid.engines.rules.operations import ASSERT, EVENT, Operation
+from cepheid.engines.rules.operations import ASSERT, BEGIN, END, EVENT, Operation
 from cepheid.engines.rules.prepared import prepare
 from cepheid.engines.rules.told import Told
 from cepheid.engines.spark import rule_rows
 from cepheid.engines.spark.rule_bucket import RuleBucket
 from cepheid.engines.spark.rule_rows import Source
 from cepheid.engines.spark.rule_work import RuleWork
-from cepheid.errors import SnapshotMistake
+from cepheid.errors import InputMistake, SnapshotMistake
 from cepheid.matching.snapshot import ipc
+from cepheid.pattern.types import INT
 
 BUNDLE = Bundle([s for s in scenarios() if as_tables(s) and undeclared(s)][::5])
 DELAY = 20 * TICK
@@ -118,10 +119,10 @@ def test_patterns_beside_rules_in_random_cuts() -> None:
     chance = random.Random(5)
     events = late_events(chance)
     local = run_rules(LATE, patterns=TWICE, facts={"F": FACTS}, events=events, key="who")
-    assert {"Late", "Twice", "Bad", "F"} <= {one.name for one in local.told}
+    assert {"Late", "Twice", "Quick", "Bad", "F"} <= {one.name for one in local.told}
     operations = [Operation(ASSERT, "F", 0, f, f["id"]) for f in FACTS]
     operations += [Operation(EVENT, e["type"], e["time"], e, e["id"]) for e in events]
-    prepared = prepare(LATE, TWICE)
+    prepared = replace(prepare(LATE, TWICE, time=INT), time_column="time")
     split = RuleWork(prepared, named_keys(prepared.rules, "who"), 1, "here")
     told = played([row(o, o.fields["who"]) for o in operations], split, chance)
     assert Counter(_shown(one, TICK) for one in told) == Counter(_shown(one, 1) for one in local.told)
@@ -130,6 +131,34 @@ def test_patterns_beside_rules_in_random_cuts() -> None:
 def _shown(one: Told, tick: int) -> tuple[Any, ...]:
     fields = {name: value for name, value in one.fields.items() if name != "time"}
     return one.kind, one.name, one.time // tick, one.key, str(fields)
+
+
+def intervals(*times: tuple[int, int]) -> list[dict[str, Any]]:
+    """Of one fact."""
+    return [
+        row(Operation(kind, "F", time, {"n": begin}, "f"), 1)
+        for begin, end in times
+        for kind, time in ((BEGIN, begin), (END, end))
+    ]
+
+
+def test_intervals_that_overlap_are_noticed_wherever_the_stream_is_cut() -> None:
+    prepared = prepare("rule R { when { ?f: F() } then { emit X(n = ?f.n); } }")
+    split = RuleWork(prepared, named_keys(prepared.rules, "k"), 1, "here")
+    told = played(intervals((1, 50), (50, 60), (70, 90)), split, random.Random(1))
+    assert [(t.time // TICK, t.fields) for t in told if t.kind == "emitted"] == [
+        (1, {"n": 1}),
+        (50, {"n": 50}),
+        (70, {"n": 70}),
+    ]
+    store = Memory()
+    for rows, watermark in ((intervals((1, 50)), None), (intervals((30, 40)), 20 * TICK)):
+        bucket = split.bucket(0, store.read_head(), store, None)
+        bucket.on_batch([batch(rows)], watermark, None, store)
+    with pytest.raises(InputMistake) as caught:
+        split.bucket(0, store.read_head(), store, None).on_batch([], FAR, None, store)
+    assert caught.value.code == "overlapping_facts"
+    assert "F f is there twice at 1970-01-01 00:00:30" in caught.value.message
 
 
 def test_state_of_other_rules() -> None:

@@ -22,6 +22,7 @@ from cepheid.pattern.rule_builder import (
     rule,
     rule_set,
     this,
+    timeof,
     var,
     was,
 )
@@ -57,6 +58,15 @@ PAIRS = [
         "priority 3 when { ?f: F(?v: n * 2); not G(abs(x) > ?v) } then { }",
     ),
     (
+        rule("R")
+        .event(a, "A", bind(v=timeof(this)))
+        .event("B", timeof(this) - a.time > 5, func.timeof(a) == v)
+        .fact(f, "F")
+        .modify(f, last=timeof("a")),
+        "when { ?a: event A(?v: timeof(?this)); event B(timeof(?this) - ?a.time > 5; timeof(?a) == ?v); ?f: F() } "
+        "then { modify ?f { last = timeof(?a) } }",
+    ),
+    (
         rule("R").event(a, "A").emit("X", a, n=a.n + 1).assert_event("Y", why="late").assert_fact("Z", a),
         'when { ?a: event A() } then { emit X(?a, n = ?a.n + 1); assert event Y(why = "late"); assert new Z(?a) }',
     ),
@@ -88,6 +98,8 @@ BAD = [
     (lambda: rule("R").change("T", was()), "bad_argument"),
     (lambda: rule("R").retract(e.state), "bad_argument"),
     (lambda: after(this, a, 1.5, 2), "bad_argument"),
+    (lambda: timeof(a.n), "bad_argument"),
+    (lambda: timeof(field("a")), "bad_argument"),
     (lambda: rule("R").emit("X", a, a=1), "bad_argument"),
     (lambda: fact_type("F", {"x": "strin"}), "unknown_type"),
     (lambda: rule_set("rule R"), "bad_argument"),  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from cepheid import Rules
 from cepheid.errors import CepheidError, EvaluationError, InputMistake, LimitReached
 from cepheid.pattern.rule_model import RuleSet
 from cepheid.rules import memory, working
+from cepheid.rules.happenings import Released
 from cepheid.rules.session import RuleSession
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -130,6 +131,42 @@ def test_a_loop_that_reaches_the_limit() -> None:
         rules.update("Counter", "c", {"on": True}, time=1)
     assert rules.snapshot() == before
     assert rules.facts()[0].fields == {"n": 0, "on": False}
+
+
+def test_an_event_that_was_retracted_before_its_date_passed() -> None:
+    """At 13 q is retracted, after 15 nobody would need it, at 19 a division fails: then q is there as before."""
+    rules = Rules("""
+        rule Gone { when { ?q: event Q(); not event A(?this after[0,3] ?q) } then { retract ?q; } }
+        rule Pair { when { ?q: event Q(); ?b: event B(?this after[0,5] ?q) } then { emit Pair(?q, ?b); } }
+        rule Late { when { ?p: event P(); not event A(?this after[0,9] ?p) } then { emit Late(n = 1 / ?p.n); } }""")
+    rules.event("Q", id="q", time=10)
+    rules.event("P", {"n": "two"}, id="p", time=10)
+    before = rules.snapshot(), rules.explain()
+    for _ in range(2):
+        with pytest.raises(EvaluationError):
+            rules.advance(30)
+        assert (rules.snapshot(), rules.explain()) == before
+    assert rules.event("B", id="b", time=12).rows("Pair") == [{"q": "q", "b": "b"}]
+    rules.event("A", time=12)  # so that neither is retracted, nor late
+    rules.advance(16)
+    assert rules.events("Q") == []
+
+
+def test_events_are_let_go_in_the_order_in_which_they_came() -> None:
+    """Both at 7, though an input that failed was the first to ask for that date."""
+    text = """
+        rule Ab { when { ?a: event A(); event B(?this after[0,5] ?a) } then { } }
+        rule Cd { when { ?c: event C(); event D(?this after[0,5] ?c) } then { } }
+        rule Half { when { ?c: event C() } then { emit Half(n = 1 / ?c.n); } }"""
+    session = RuleSession(Rules(text).rules, tick=1, tell_released=True)
+    with pytest.raises(EvaluationError):
+        session.assert_event("C", {"n": "two"}, 1)
+    session.assert_event("A", {}, 1)
+    session.assert_event("C", {"n": 2}, 1)
+    assert [(h.event.type, h.time) for h in session.advance(7) if isinstance(h, Released)] == [
+        ("A", 7),
+        ("C", 7),
+    ]
 
 
 def test_facts_stay_in_their_order() -> None:

@@ -362,6 +362,17 @@ def test_rules_that_feed_themselves_are_stopped(start: Any) -> None:
         assert "`Other`" not in str(told.value)
 
 
+def test_what_begins_to_wait_does_not_raise_the_limit(start: Any) -> None:
+    """Two rules fire and one begins to wait; only what waited before is not counted, as Late itself at 11."""
+    late = rule("Late", event("a", "A"), NoEvent(shape("B", after(0, 5, "a"))))
+    rules = rule("One", event("a", "A")), rule("Two", event("a", "A")), late
+    with pytest.raises(LimitReached):
+        start(*rules, max_firings=1).assert_event("A", {}, 1, 1)
+    session = start(*rules, max_firings=2)
+    session.assert_event("A", {}, 1, 1)
+    assert fired(session.assert_event("A", {}, 11, 2)) == [("Late", 6, 1), ("One", 11, 2), ("Two", 11, 2)]
+
+
 def test_after_a_limit_the_next_input_begins_anew(start: Any) -> None:
     many = rule("Many", event("a", "A"), event("b", "A"), then=[AssertEvent("B", ())])
     session = start(many, max_firings=3)

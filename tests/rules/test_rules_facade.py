@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,14 @@ from hypothesis import strategies as st
 from cepheid import Rules, rule, run_rules
 from cepheid.cli import main
 from cepheid.engines.rules.keys import inferred_keys, named_keys
-from cepheid.errors import CepheidError, InputMistake, LimitReached, PatternMistake, SnapshotMistake
+from cepheid.errors import (
+    CepheidError,
+    EvaluationError,
+    InputMistake,
+    LimitReached,
+    PatternMistake,
+    SnapshotMistake,
+)
 from cepheid.lang.rules import parse_rules
 from cepheid.pattern.rule_builder import after, this, var
 
@@ -74,6 +81,86 @@ def test_ticks_are_of_the_unit() -> None:
         rules.event("A", time=10, id="a")
         assert len(rules.event("B", time=15).firings) == 1
         assert len(rules.event("B", time=16).firings) == 0
+
+
+TIMES = """
+rule Make { when { ?a: event A() } then { assert event B(n = 1); } }
+rule Seen { when { ?b: event B() } then { emit Seen(t = timeof(?b), f = ?b.time); } }
+rule Pair {
+  when { ?a: event A(); ?b: event A(?this after[0,1h] ?a; timeof(?this) > ?a.time) }
+  then { emit Pair(took = timeof(?b) - timeof(?a)); }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("unit", "first", "second", "took"),
+    [
+        ("s", 3, 5, 2),
+        ("ms", 1500, 1501, 1),
+        ("s", 0.5, 2, 1.5),
+        ("s", datetime(2024, 5, 1, tzinfo=UTC), "2024-05-01T00:00:04Z", timedelta(seconds=4)),
+    ],
+)
+def test_times_are_read_as_they_were_given(unit: str, first: Any, second: Any, took: Any) -> None:
+    """Of events that are given, of rows and of what rules assert, also after a snapshot: one kind of value."""
+    rules = Rules(TIMES, time_unit=unit)
+    told = rules.event("A", time=first)
+    assert told.rows("Seen") == [{"t": first, "f": first}]
+    rules = Rules.restore(rules.snapshot())
+    assert rules.event("A", time=second).rows("Pair") == [{"took": took}]
+    table = run_rules(TIMES, events={"A": [{"time": first}, {"time": second}]}, time_unit=unit)
+    assert table.emitted["Seen"]["t"].to_pylist() == [table.told[0].time, table.told[-1].time]
+    assert table.emitted["Seen"]["f"].equals(table.emitted["Seen"]["t"])
+    assert table.emitted["Pair"]["took"].to_pylist() == [took]
+
+
+def test_a_column_of_another_name_holds_the_time() -> None:
+    text = "rule R { when { ?a: event A() } then { emit X(t = ?a.time, s = timeof(?a), at = ?a.at); } }"
+    events = [{"at": 3, "time": "noon"}, {"at": 4, "time": None}]
+    assert [
+        t.fields for t in run_rules(text, events={"A": events}, time="at").told if t.kind == "emitted"
+    ] == [
+        {"t": "noon", "s": 3, "at": 3},
+        {"t": None, "s": 4, "at": 4},
+    ]
+    without = run_rules(text, events={"A": [{"at": 3}]}, time="at")
+    assert rows(without, "X") == [{"time": 3, "t": 3, "s": 3, "at": 3}]
+
+
+def test_a_time_is_not_compared_with_another_kind() -> None:
+    text = (
+        "rule R { when { ?a: event A(); event B(?this after[0,9] ?a; timeof(?this) - ?a.time > %s) } "
+        "then { emit X(); } }"
+    )
+    for much, time in (("2", 5), ("2s", "2024-05-01T00:00:05Z")):
+        rules = Rules(text % much)
+        rules.event("A", time=1 if time == 5 else "2024-05-01T00:00:01Z")
+        assert len(rules.event("B", time=time)) == 2
+    rules = Rules(text % "2s")
+    rules.event("A", time=1)
+    with pytest.raises(EvaluationError) as caught:
+        rules.event("B", time=5)
+    assert caught.value.code == "type_clash"
+
+
+def test_a_clock_that_goes_on_tick_by_tick() -> None:
+    text = "rule R { when { ?q: event Q(); not event A(?this after[0,2] ?q) } then { emit Late(?q); } }"
+    for unit in ("s", "ms"):
+        rules = Rules(text, time_unit=unit)
+        assert rules.now is None
+        rules.event("Q", id="q", time=10)
+        times = []
+        while not rules.advance():
+            times.append(rules.now)
+        assert (times, rules.now) == ([11, 12], 13)
+        assert rules.event("Q", id="r").explain() == ""
+        assert rules.events("Q")[-1].time == 13  # without a time it happens now
+    rules = Rules(text)
+    rules.event("Q", time="2024-05-01T00:00:00Z")
+    rules.advance()
+    assert rules.now == datetime(2024, 5, 1, 0, 0, 1, tzinfo=UTC)
+    assert Rules.restore(rules.snapshot()).now == rules.now
 
 
 def test_rules_built_in_python() -> None:
@@ -181,6 +268,12 @@ def test_derived_facts_and_events_are_tables() -> None:
 
 BAD_TABLES = [
     ("overlapping_facts", {"Account": [{"id": 1, "valid_from": 0, "valid_to": 9}, {"id": 1, "valid_from": 8}]}, None),
+    ("overlapping_facts", {"Account": [{"id": 1, "valid_from": 8}, {"id": 1, "valid_from": 0, "valid_to": 9}]}, None),
+    ("overlapping_facts", {"Account": [{"id": 1, "valid_from": 3}, {"id": 1, "valid_from": 3}]}, None),
+    ("overlapping_facts", {"Account": [{"id": 1, "valid_to": 9}, {"id": 1, "valid_to": 5}]}, None),
+    ("bad_identity", {"Account": [{"id": [1], "valid_from": 0, "valid_to": 9}]}, None),
+    ("bad_identity", {"Account": [{"id": [1], "time": 0}]}, None),
+    ("bad_identity", None, {"Payment": [{"id": [1], "time": 0}]}),
     ("bad_interval", {"Account": [{"id": 1, "valid_from": 5, "valid_to": 5}]}, None),
     ("bad_op", {"Account": [{"id": 1, "time": 5, "op": "insert"}]}, None),
     ("no_identity", {"Account": [{"time": 5, "op": "retract"}]}, None),
@@ -196,6 +289,39 @@ def test_bad_tables(code: str, facts: Any, events: Any) -> None:
         run_rules(PAID, facts=facts, events=events)
     assert caught.value.code == code
     assert caught.value.hint
+
+
+def test_what_a_session_is_not_given() -> None:
+    """Each is told in the words of who gave it, and changes nothing, not even how times are written."""
+    rules = Rules(PAID)
+    rules.advance(5)
+    for code, words, do in (
+        ("bad_identity", "[1]", lambda: rules.event("Payment", id=[1], time=6)),
+        ("bad_input", "a list", lambda: rules.event("Payment", [1], time=6)),
+        ("time_goes_back", "3 comes after 5", lambda: rules.event("Payment", time=3)),
+        ("mixed_times", "is a date", lambda: rules.event("Payment", time="2024-05-01")),
+    ):
+        with pytest.raises(InputMistake) as caught:
+            do()
+        assert (caught.value.code, words in caught.value.message) == (code, True)
+        assert caught.value.hint
+    fresh = Rules("rule R { when { ?p: event Payment(n > 1) } then { emit Much(t = timeof(?p)); } }")
+    with pytest.raises(EvaluationError):
+        fresh.event("Payment", {"n": "x"}, time="2024-05-01")
+    assert fresh.event("Payment", {"n": 2}, time=3).rows("Much") == [{"t": 3}]
+    with pytest.raises(InputMistake) as caught:
+        run_rules(PAID, facts={"Account": [{"id": 1, "k": [1]}]}, key={"Account": "k", "Payment": "account"})
+    assert caught.value.code == "bad_key"
+
+
+def test_a_fact_is_not_in_two_keys_at_once() -> None:
+    facts = [{"id": 1, "k": 1, "valid_from": 0, "valid_to": 9}, {"id": 1, "k": 2, "valid_from": 8}]
+    key = {"Account": "k", "Payment": "account"}
+    with pytest.raises(InputMistake) as caught:
+        run_rules(PAID, facts={"Account": facts}, key=key)
+    assert caught.value.code == "overlapping_facts"
+    facts[0]["valid_to"] = 8
+    assert run_rules(PAID, facts={"Account": facts}, key=key).told == []
 
 
 # Patterns beside rules.
@@ -214,6 +340,40 @@ def test_a_match_is_an_event() -> None:
     )
     assert rows(found, "Stop") == [{"time": 5, "e": "p"}]
     assert found.matches["Burst"].to_pylist() == [{"eqpt": "q"}, {"eqpt": "p"}]
+
+
+def test_the_time_of_a_match() -> None:
+    """It is when the match was certain, unless a column of the match has that name."""
+    rules = Rules(
+        """
+        rule R { when { ?s: event Silent() } then { emit Late(t = timeof(?s), f = ?s.time); } }
+        rule S { when { ?s: event Named() } then { emit Own(t = timeof(?s), f = ?s.time); } }""",
+        patterns="""
+        stream Silent = Ping as p -> NOT Pong within 5s .emit(n: p.n)
+        stream Named = Ping as p .emit(time: p.n)""",
+    )
+    assert rules.event("Ping", {"n": 1}, time=3).rows("Own") == [{"t": 3, "f": 1}]
+    assert rules.advance(20).rows("Late") == [{"t": 8, "f": 8}]
+
+
+def test_patterns_see_timestamps() -> None:
+    """Of events that are given, of rows and of what rules make: the pattern means what it means alone."""
+    text = "rule Make { when { ?a: event A() } then { assert event B(n = 1); } }"
+    patterns = """
+      stream Rows = A as a -> A as b where b.time - a.time > 2s .emit(took: b.time - a.time, at: b.time)
+      stream Made = B as b .emit(at: b.time)"""
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    wanted = {
+        "Rows": [{"took": timedelta(seconds=4), "at": start + timedelta(seconds=5)}],
+        "Made": [{"at": start + timedelta(seconds=1)}, {"at": start + timedelta(seconds=5)}],
+    }
+    events = {"A": [{"time": 1}, {"time": 5}]}
+    found = run_rules(text, patterns=patterns, events=events)
+    assert {name: table.to_pylist() for name, table in found.matches.items()} == wanted
+    read, given = Rules(text, patterns=patterns), Rules(text, patterns=patterns)
+    told = read.read(events=events), [one for t in (1, 5) for one in given.event("A", time=t)]
+    for each in told:
+        assert {n: [o.fields for o in each if (o.kind, o.name) == ("matched", n)] for n in wanted} == wanted
 
 
 def test_what_rules_emit_is_an_event_of_patterns() -> None:

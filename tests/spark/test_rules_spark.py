@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 from streaming import read_stream, run_to_end, write_batches
 
@@ -117,7 +118,7 @@ def test_patterns_beside_rules(spark: SparkSession) -> None:
     shown = lambda t: (t.kind, t.name, int(t.time), t.key, str(sorted(t.fields.items())))  # noqa: E731
     found = [replace(t, time=t.time.timestamp()) for t in collected(told.toArrow())]
     assert Counter(map(shown, found)) == Counter(map(shown, local.told))
-    assert {"Late", "Twice", "Bad", "F"} <= {t.name for t in found}
+    assert {"Late", "Twice", "Quick", "Bad", "F"} <= {t.name for t in found}
 
 
 # The example.
@@ -189,6 +190,46 @@ def test_tables_beside_a_stream(spark: SparkSession, tmp_path: Path, utc: None) 
     )
 
 
+def test_times_have_the_type_of_their_column(spark: SparkSession) -> None:
+    """Ticks are whole numbers, unless a rule may fire between two of them; all else are timestamps."""
+    made = "rule M { when { ?a: event A(eqpt is not null) } then { assert event B(eqpt = ?a.eqpt); } }"
+    seen = (
+        "rule S { when { ?b: event B(eqpt is not null) } then { emit Seen(t = timeof(?b), f = ?b.time); } }"
+    )
+    rules = f"{made} {seen} rule R {{ when {{ ?a: event A() }} then {{ emit At(t = timeof(?a), f = ?a.time); }} }}"
+    half = "rule H { when { ?a: event A(); not event C(eqpt == ?a.eqpt; ?this after[0,500ms] ?a) } then { } }"
+    columns = {
+        (rules, "int"): "bigint",
+        (rules, "double"): "double",
+        (rules + half, "bigint"): "double",
+        (rules, "timestamp"): "timestamp",
+        (rules, "date"): "timestamp",
+        (rules, "string"): "timestamp",
+    }
+    for (text, column), kind in columns.items():
+        found = run_rules(
+            text, events={"A": spark.createDataFrame([], f"time {column}, eqpt string")}, key="eqpt"
+        )
+        shown = {stream: dict(found.emitted(stream).dtypes) for stream in ("Seen", "At")}
+        assert (shown["Seen"]["t"], shown["Seen"]["f"], shown["At"]["t"]) == (kind,) * 3, column
+    with pytest.raises(PatternMistake) as caught:
+        run_rules(
+            "rule R { when { ?a: event A(); event A(eqpt == ?a.eqpt; timeof(?this) - ?a.time > 5s) } then { } }",
+            events={"A": spark.createDataFrame([], "time int, eqpt string")},
+        )
+    assert caught.value.code == "type_clash"
+    with pytest.raises(InputMistake) as mixed:
+        run_rules(
+            "rule R { when { ?e: E(); ?a: event A(eqpt == ?e) } then { emit X(?a); } }",
+            facts={"E": spark.createDataFrame([], "id string, valid_from timestamp")},
+            events={"A": spark.createDataFrame([], "time int, eqpt string")},
+        )
+    assert mixed.value.code == "mixed_times"
+    ticks = spark.createDataFrame([(3, "p"), (5, "q")], "time int, eqpt string")
+    found = run_rules(rules, events={"A": ticks}, key="eqpt").emitted("Seen").toArrow()
+    assert sorted((row["t"], row["f"]) for row in found.to_pylist()) == [(3, 3), (5, 5)]
+
+
 def test_what_spark_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     rules = "rule R { when { ?e: E(on == true); event A(eqpt == ?e) } then { emit X(?e); } }"
     facts = spark.createDataFrame([("p", True)], "id string, on boolean")
@@ -207,6 +248,11 @@ def test_what_spark_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InputMistake) as caught:
         run_rules(rules, facts={"E": facts}, events={"A": events}).emitted("Y")
     assert caught.value.code == "unknown_stream"
+    twice = spark.createDataFrame(
+        [("p", True, 1, 9), ("p", False, 5, 7)], "id string, on boolean, valid_from int, valid_to int"
+    )
+    with pytest.raises(PythonException, match="E p is there twice at 5"):
+        run_rules(rules, facts={"E": twice}, events={"A": events}).told.collect()
     with pytest.raises(PatternMistake) as unknown:
         run_rules(rules.replace("eqpt", "eqp"), facts={"E": facts}, events={"A": events})
     assert unknown.value.hint == "did you mean `eqpt`?"

@@ -60,6 +60,7 @@ from cepheid.pattern.rule_model import (
     object_field,
 )
 from cepheid.pattern.rule_text import rule_text
+from cepheid.pattern.time_of import time_of
 from cepheid.pattern.time_test import Span, TimeTest
 from cepheid.pattern.types import BY_NAME, Type
 
@@ -91,6 +92,22 @@ def after(left: Variable, right: Variable, low: Bound, high: Bound) -> Value:
 def before(left: Variable, right: Variable, low: Bound, high: Bound) -> Value:
     """`left before[low, high] right` is `right after[low, high] left`."""
     return after(right, left, low, high)
+
+
+def timeof(event: Variable) -> Value:
+    """`timeof(?e)`: when an event happened, also if it has a field `time` of its own.
+
+    >>> a = var("a")
+    >>> print(rule("Late").event(a, "A", timeof(this) > this.promised).emit("Late", at=timeof(a)))
+    rule Late {
+      when {
+        ?a: event A(timeof(?this) > ?this.promised);
+      } then {
+        emit Late(at = timeof(?a));
+      }
+    }
+    """
+    return Computed(time_of(_name(event)))
 
 
 def _span(bound: Bound) -> Span | None:
@@ -359,6 +376,7 @@ __all__ = [
     "rule",
     "rule_set",
     "this",
+    "timeof",
     "var",
     "was",
 ]

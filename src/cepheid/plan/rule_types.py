@@ -22,9 +22,11 @@ from cepheid.pattern.expr import (
     rewrite,
     walk,
 )
+from cepheid.pattern.functions import FUNCTIONS
 from cepheid.pattern.rule_fields import variable_name
 from cepheid.pattern.rule_model import THIS
 from cepheid.pattern.text import expr_text, name_text
+from cepheid.pattern.time_of import TIME, TIMEOF, is_time_of, timed_variable
 from cepheid.pattern.time_test import TimeTest
 from cepheid.pattern.types import NULL, UNKNOWN, Type, common
 from cepheid.pattern.values import article
@@ -40,6 +42,8 @@ class Known:
     fields: Type = UNKNOWN  # a struct if the type is declared
     identity: Type = UNKNOWN  # of a value: the value's type
     event: bool = False
+    time: Type = UNKNOWN  # of an event: the type of its time,
+    own_time: bool = True  # and whether it may have a field `time` of its own that nothing is known of
     value: bool = False
     change: bool = False  # the event of a fact that changed
     type_name: str = ""
@@ -152,9 +156,16 @@ def _typed(expr: Expr, sight: Sight) -> Expr:
                 hint="a rule knows fields, variables such as ?x, and functions of them",
             )
 
+        if isinstance(node, Call) and node.name not in FUNCTIONS:
+            _check_not_misspelt(node)
+
     def change(node: Expr) -> Expr | None:
         if isinstance(node, TimeTest):
             return Literal(True, place=node.place)
+        if isinstance(node, Call) and is_time_of(node):
+            shown = expr_text(node)
+            sight.keys[shown] = sight.find(timed_variable(node), node.place).time
+            return Key(shown, place=node.place)
         if isinstance(node, Field):
             shown = ".".join(node.path)
             sight.keys[shown] = _field_type(node, sight)
@@ -162,6 +173,15 @@ def _typed(expr: Expr, sight: Sight) -> Expr:
         return None
 
     return rewrite(expr, change)
+
+
+def _check_not_misspelt(call: Call) -> None:
+    """Rules have a function of their own, which a hint about those of all others does not know."""
+    meant = nearest(call.name, [*FUNCTIONS, TIMEOF]) or ""
+    if call.name != TIMEOF and f"`{TIMEOF}`" in meant:
+        raise PatternMistake(
+            f"there is no function `{call.name}`", code="unknown_function", place=call.place, hint=meant
+        )
 
 
 def _field_type(node: Field, sight: Sight) -> Type:
@@ -174,11 +194,20 @@ def _field_type(node: Field, sight: Sight) -> Type:
                 place=node.place,
                 hint=_which_hint(node, sight),
             )
+        if _is_time(sight.at_hand, node.path):
+            return sight.at_hand.time
         return _inside(sight.at_hand.fields, node.path, sight.at_hand.type_name, node.place)
     known = sight.find(name, node.place)
     if len(node.path) == 1:
         return known.identity
+    if _is_time(known, node.path[1:]):
+        return known.time
     return _inside(known.identity if known.value else known.fields, node.path[1:], f"?{name}", node.place)
+
+
+def _is_time(known: Known, path: tuple[str, ...]) -> bool:
+    """The time of an event, where nothing else is known of its fields."""
+    return path == (TIME,) and known.event and known.fields == UNKNOWN and not known.own_time
 
 
 def _which_hint(node: Field, sight: Sight) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cepheid.errors import PatternMistake, Place, nearest
-from cepheid.pattern.expr import Expr, Field, Literal, walk
+from cepheid.pattern.expr import Call, Expr, Field, Literal, walk
 from cepheid.pattern.rule_model import (
     THIS,
     Action,
@@ -26,16 +26,19 @@ from cepheid.pattern.rule_model import (
     RuleSet,
     Shape,
 )
+from cepheid.pattern.time_of import TIME, is_time_of, timed_variable
 from cepheid.pattern.time_test import TimeTest
 from cepheid.pattern.types import NULL, UNKNOWN, Type, common, struct_of
 from cepheid.plan.rule_types import Known, Sight, check_assigned, check_test, value_type
+from cepheid.rules.changed_fact import OLD
 
-OLD, TIME = "old", "time"
 
+def check_rules(rules: RuleSet, others: tuple[ObjectType, ...] = (), time: Type = UNKNOWN) -> None:
+    """Every rule, in order; the first mistake is raised. `others`: types that are known, but not all that there are.
 
-def check_rules(rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> None:
-    """Every rule, in order; the first mistake is raised. `others`: types that are known, but not all that there are."""
-    types = DeclaredTypes(rules, others)
+    `time`: the type of the times of events, if it is known beforehand.
+    """
+    types = DeclaredTypes(rules, others, time)
     names: set[str] = set()
     for rule in rules.rules:
         if rule.name in names:
@@ -49,9 +52,11 @@ def check_rules(rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> None:
         _RuleCheck(rule, types).check()
 
 
-def made_types(rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> dict[tuple[str, str], dict[str, Type]]:
+def made_types(
+    rules: RuleSet, others: tuple[ObjectType, ...] = (), time: Type = UNKNOWN
+) -> dict[tuple[str, str], dict[str, Type]]:
     """What rules make, ("emit", stream), ("fact", type) or ("event", type), with the types of the fields they give."""
-    types = DeclaredTypes(rules, others)
+    types = DeclaredTypes(rules, others, time)
     found: dict[tuple[str, str], dict[str, Type]] = {}
     for rule in rules.rules:
         check = _RuleCheck(rule, types)
@@ -70,17 +75,15 @@ def made_types(rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> dict[tupl
 class DeclaredTypes:
     """What is known of types: declared ones, and those that rules themselves make."""
 
-    def __init__(self, rules: RuleSet, others: tuple[ObjectType, ...] = ()) -> None:
+    def __init__(self, rules: RuleSet, others: tuple[ObjectType, ...] = (), time: Type = UNKNOWN) -> None:
+        self.time = time
         self._declared = {(t.name, t.event) for t in rules.types}
         self._types = {(t.name, t.event): t for t in (*others, *rules.types)}
         for kind in rules.types:
             self._check_key(kind)
-        self._made = {
-            (a.type, isinstance(a, AssertEvent))
-            for rule in rules.rules
-            for a in rule.actions
-            if isinstance(a, (AssertFact, AssertEvent))
-        }
+        made = [a for r in rules.rules for a in r.actions if isinstance(a, (AssertFact, AssertEvent))]
+        self._made = {(a.type, isinstance(a, AssertEvent)) for a in made}
+        self._with_time = {a.type for a in made if TIME in [f.name for f in a.fields]}
 
     def _check_key(self, kind: ObjectType) -> None:
         names = [name for name, _ in kind.fields]
@@ -102,10 +105,11 @@ class DeclaredTypes:
             fields = dict(found.fields)
             identity = UNKNOWN if found.key is None else fields.get(found.key, UNKNOWN)
             if event:
-                fields.setdefault(TIME, UNKNOWN)  # those of tables have it, as a number or a date
-            return Known(struct_of(fields), identity, event, type_name=name)
+                fields.setdefault(TIME, self.time)
+            return Known(struct_of(fields), identity, event, self.time, type_name=name)
         self._check_meant(name, event, place)
-        return Known(event=event, type_name=name)
+        only_made = (name, event) in self._made and name not in self._with_time
+        return Known(event=event, time=self.time, own_time=not only_made, type_name=name)
 
     def _check_meant(self, name: str, event: bool, place: Place | None) -> None:
         if (name, event) in self._made:
@@ -185,7 +189,7 @@ class _RuleCheck:
                 place=after.place,
                 hint="both halves of a change are of one type",
             )
-        happened = _changed(fact)
+        happened = _changed(fact, self.types.time)
         self._shape(before, fact, condition.variable)
         self._shape(after, happened, condition.variable)
         self._bind(condition.variable, happened, condition.place)
@@ -199,12 +203,14 @@ class _RuleCheck:
 
     def _shape(self, shape: Shape, at_hand: Known, own: str | None) -> None:
         for bound in shape.values:
-            kind = value_type(bound.value, Sight(self.variables, at_hand, own))
-            self._check_times(bound.value, at_hand)
+            sight = Sight(self.variables, at_hand, own)
+            self._check_times(bound.value, sight)
+            kind = value_type(bound.value, sight)
             self._bind(bound.variable, Known(identity=kind, value=True), bound.place)
         for test in shape.tests:
-            self._check_times(test, at_hand)
-            check_test(test, Sight(self.variables, at_hand, own))
+            sight = Sight(self.variables, at_hand, own)
+            self._check_times(test, sight)
+            check_test(test, sight)
             _check_varies(test)
 
     def _bind(self, variable: str | None, known: Known, place: Place | None) -> None:
@@ -226,22 +232,15 @@ class _RuleCheck:
             )
         self.variables[variable] = known
 
-    def _check_times(self, test: Expr, at_hand: Known | None) -> None:
-        """Tests of time are between events."""
-        sight = Sight(self.variables, at_hand)
+    def _check_times(self, test: Expr, sight: Sight) -> None:
+        """Only events have a time: tests of time are between two of them."""
         for node in walk(test):
+            if isinstance(node, Call) and is_time_of(node):
+                _check_event(timed_variable(node), sight, node, "name an event")
             if not isinstance(node, TimeTest):
                 continue
             for name in (node.left, node.right):
-                known = sight.find(name, node.place)
-                if not known.event:
-                    what = "a value" if known.value else "a fact"
-                    raise PatternMistake(
-                        f"?{name} is {what}: only events have a time",
-                        code="not_an_event",
-                        place=node.place,
-                        hint="compare two events; a fact that changes is one: event change ?f: T(p) to (q)",
-                    )
+                _check_event(name, sight, node, "compare two events")
             if node.left == node.right:
                 raise PatternMistake(
                     f"?{node.left} is compared with itself",
@@ -294,7 +293,7 @@ class _RuleCheck:
         known = None if declared is None else dict(declared.fields)
         for one in fields:
             sight = Sight(self.variables)
-            self._check_times(one.value, None)
+            self._check_times(one.value, sight)
             if known is None:
                 value_type(one.value, sight)
                 continue
@@ -350,12 +349,23 @@ class _RuleCheck:
             )
 
 
-def _changed(fact: Known) -> Known:
-    """The event of a change: the fact's new fields, and the old ones under `old`."""
+def _check_event(name: str, sight: Sight, node: Expr, wanted: str) -> None:
+    known = sight.find(name, node.place)
+    if not known.event:
+        raise PatternMistake(
+            f"?{name} is {'a value' if known.value else 'a fact'}: only events have a time",
+            code="not_an_event",
+            place=node.place,
+            hint=f"{wanted}; a fact that changes is one: event change ?f: T(p) to (q)",
+        )
+
+
+def _changed(fact: Known, time: Type) -> Known:
+    """The event of a change: the fact's new fields, the old ones under `old`, and a time."""
     fields = fact.fields
     if fields != UNKNOWN:
-        fields = struct_of({**dict(fields.fields), OLD: fields})
-    return Known(fields, UNKNOWN, True, change=True, type_name=fact.type_name)
+        fields = struct_of({TIME: time, **dict(fields.fields), OLD: fields})
+    return Known(fields, UNKNOWN, True, time, change=True, type_name=fact.type_name)
 
 
 def _check_varies(test: Expr) -> None:

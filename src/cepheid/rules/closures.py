@@ -34,8 +34,11 @@ from cepheid.pattern.expr import (
 )
 from cepheid.pattern.functions import check_literals, find_function
 from cepheid.pattern.text import Verbatim, expr_text
+from cepheid.pattern.time_of import TIME
 from cepheid.pattern.time_test import TimeTest
-from cepheid.pattern.values import Clash, equal
+from cepheid.pattern.values import Clash, clean, equal
+from cepheid.rules.changed_fact import FactField
+from cepheid.rules.stamps import Stamp
 
 Value = Callable[[Any], Any]  # of a tuple of objects, or of two: as matched, and as they are now
 Test = Callable[[Any], bool]
@@ -138,6 +141,24 @@ def _matched_field(at: int, path: tuple[str, ...]) -> Value:
     return field
 
 
+def _stamp(expr: Stamp, get: _Get) -> Value:
+    find, shown = get(str(expr.event.alias)), expr.shown
+    if not expr.named:
+        return lambda objects: shown(find(objects).time)
+
+    def named(objects: Any) -> Any:
+        event = find(objects)
+        return clean(event.fields[TIME]) if TIME in event.fields else shown(event.time)
+
+    return named
+
+
+def _fact_field(expr: FactField, get: _Get) -> Value:
+    find = get(str(expr.event.alias))
+    read: Callable[[Any], Any] = reader(expr.path)
+    return lambda objects: read(find(objects).fact)
+
+
 # Each kind of expression.
 
 
@@ -149,6 +170,10 @@ def _compile(expr: Expr, get: _Get) -> Value:
             return _field(expr, get)
         case TimeTest():
             return _time_test(expr, get)
+        case Stamp():
+            return _stamp(expr, get)
+        case FactField():
+            return _fact_field(expr, get)
         case Unary(op="not", operand=operand):
             return negation(_condition(operand, get))
         case Unary(operand=operand):
@@ -190,6 +215,10 @@ def in_words(expr: Words) -> Words:
     def change(node: Expr) -> Expr | None:
         if isinstance(node, Field):
             return Verbatim(".".join(node.path) or "?", place=node.place)
+        if isinstance(node, FactField):
+            return Verbatim(".".join(node.path), place=node.place)
+        if isinstance(node, Stamp):
+            return Verbatim(TIME if node.named else "timeof(?)", place=node.place)
         return None
 
     return rewrite(expr, change)  # type: ignore[return-value]

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Expr, Field, rewrite
+from cepheid.pattern.rule_model import THIS
 from cepheid.pattern.text import Verbatim, expr_text
+from cepheid.pattern.time_of import TIME, TIMEOF
 from cepheid.pattern.time_test import TimeTest
+from cepheid.rules.changed_fact import FactField
 from cepheid.rules.closures import INF, bounds, place
 from cepheid.rules.discriminations import FactNode
 from cepheid.rules.memory import Memory, MemoryPlan, Waiting
 from cepheid.rules.nodes import EventJoin, FactLook, Node
 from cepheid.rules.objects import Thing
+from cepheid.rules.stamps import Stamp
 from cepheid.rules.working import Working
 
 if TYPE_CHECKING:
@@ -255,6 +259,13 @@ def _object_text(node: Expr, labels: Sequence[str], tick: int) -> str | None:
             if not label:
                 return ".".join(path) or "?this"
             return ".".join((f"?{label}", *path))
+        case FactField(event=event, path=path):
+            return ".".join((f"?{labels[place(str(event.alias))] or THIS}", *path))
+        case Stamp(event=event, named=named):
+            label = labels[place(str(event.alias))]
+            if named:
+                return f"?{label}.{TIME}" if label else TIME
+            return f"{TIMEOF}(?{label or THIS})"
         case TimeTest(left=left, right=right):
             low, high = (_bound_text(b, tick) for b in bounds(node))
             names = [labels[place(side)] or "this" for side in (left, right)]

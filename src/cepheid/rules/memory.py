@@ -296,8 +296,9 @@ class Memory:
 
     def let_go(self, date: float) -> None:
         """What is needed until this date only."""
-        gone = [element for element in self.by_date.pop(date) if element.alive]
-        self.journal.append((self._bring_back, date, gone))
+        due = self.by_date.pop(date)
+        gone = [element for element in due if element.alive]
+        self.journal.append((self._bring_back, date, gone, due))
         only = self.only
         if only is None or self.holders is not None:
             for element in gone:
@@ -316,10 +317,11 @@ class Memory:
             for at in places:
                 element.objects[at].cell.elements.pop(element, None)
 
-    def _bring_back(self, date: float, gone: list[Element]) -> None:
+    def _bring_back(self, date: float, gone: list[Element], due: list[Element]) -> None:
+        """With what had been taken out before its date: that may be put back as well."""
         for element in gone:
             self._put_back(element)
-        self.by_date[date] = gone
+        self.by_date[date] = due
         self.timers.ask(date, self)
 
 

@@ -11,7 +11,7 @@ from cepheid.rules import flow
 from cepheid.rules.actions import Operation
 from cepheid.rules.handlers import Handler
 from cepheid.rules.happenings import Asserted, Fired, Happening, Modified, Released, Retracted, Skipped
-from cepheid.rules.memory import Cell
+from cepheid.rules.memory import Cell, Waiting
 from cepheid.rules.objects import Event, Fact, Thing
 from cepheid.rules.productions import place_in_order
 from cepheid.rules.program import RuleProgram
@@ -50,10 +50,16 @@ class Operating:
             if self.tell_released:
                 self._release_last()
 
-    def _set_budget(self) -> None:
-        """What waits is not the doing of this operation, so it is not counted against it."""
+    def _set_budget(self, since: int | None = None) -> None:
+        """What waits already is not the doing of this operation, so it is not counted against it.
+
+        `since`: where the journal of the operation begins, if it has begun.
+        """
         working = self.working
-        self._budget = self.max_firings + (working.waiting_count() if working.net.waits else 0)
+        self._budget = self.max_firings
+        if working.net.waits:
+            began = () if since is None else working.journal[since:]
+            self._budget += working.waiting_count() - sum(isinstance(note, Waiting) for note in began)
 
     # Operations. Each has a number.
 
@@ -80,7 +86,7 @@ class Operating:
         firing: int | None,
         whole: bool = False,
     ) -> None:
-        cell = self._cells.get((type, _hashable(identity)))
+        cell = self._cells.get((type, hashable(identity)))
         if cell is None:
             self._skip(action, GONE, firing)
             return
@@ -98,7 +104,7 @@ class Operating:
         flow.update_fact(self.working, cell, new, change)
 
     def do_retract_fact(self, type: str, identity: Any, action: str, firing: int | None) -> None:
-        cell = self._cells.pop((type, _hashable(identity)), None)
+        cell = self._cells.pop((type, hashable(identity)), None)
         if cell is None:
             self._skip(action, GONE, firing)
             return
@@ -162,7 +168,7 @@ class Operating:
 
     def _identity(self, type: str, event: bool, fields: Fields, given: Any) -> Any:
         if given is not None:
-            return _hashable(given)
+            return hashable(given)
         key = self.program.keys.get((type, event))
         if key is None:
             return self._next_number(type, event)
@@ -171,7 +177,7 @@ class Operating:
             raise InputMistake(
                 f"this `{type}` has no `{key}`, which is its key", code="missing_key", hint="give it a value"
             )
-        return _hashable(found)
+        return hashable(found)
 
     def _next_number(self, type: str, event: bool) -> int:
         before = self._named.get((type, event), 0)
@@ -254,11 +260,21 @@ class Operating:
             self._released(event)
 
     def _released(self, event: Event) -> None:
-        if event.fact is None and not event.retracted:
-            self.tell(Released(event, self.now))
+        """Those that are let go together are told in the order in which they came, whoever held them."""
+        if event.fact is not None or event.retracted:
+            return
+        at = len(self.told)
+        while at and _came_later(self.told[at - 1], event, self.now):
+            at -= 1
+        self.told.insert(at, Released(event, self.now))
 
 
-def _hashable(identity: Any) -> Hashable:
+def _came_later(told: Happening, event: Event, now: int) -> bool:
+    return isinstance(told, Released) and told.time == now and told.event.number > event.number
+
+
+def hashable(identity: Any) -> Hashable:
+    """What can be the identity of an object."""
     try:
         hash(identity)
     except TypeError:

@@ -10,13 +10,14 @@ from cepheid.pattern.rule_model import Retract, RuleSet
 from cepheid.rules.actions import ready_action
 from cepheid.rules.network import Network
 from cepheid.rules.resolve import ready_rule
+from cepheid.rules.stamps import Shown, as_inside
 
 
 class RuleProgram:
-    def __init__(self, ruleset: RuleSet, tick: int = 1_000_000) -> None:
-        """`tick`: the microseconds of one tick of the clock."""
-        self.ruleset, self.tick = ruleset, tick
-        self.rules = [ready_rule(rule, n, tick) for n, rule in enumerate(ruleset.rules)]
+    def __init__(self, ruleset: RuleSet, tick: int = 1_000_000, shown: Shown = as_inside) -> None:
+        """`tick`: the microseconds of one tick of the clock. `shown`: times as rules see them."""
+        self.ruleset, self.tick, self.shown = ruleset, tick, shown
+        self.rules = [ready_rule(rule, n, tick, shown) for n, rule in enumerate(ruleset.rules)]
         self.actions = [[ready_action(a, r) for a in r.rule.actions] for r in self.rules]
         self.retractable = frozenset(
             rule.lines[rule.place_of(action.variable)].type

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from cepheid.errors import PatternMistake, nearest
-from cepheid.pattern.expr import Expr, Field, Opaque, conjuncts, rewrite
+from cepheid.pattern.expr import Call, Expr, Field, Opaque, conjuncts, rewrite
 from cepheid.pattern.rule_model import (
     THIS,
     Assignment,
@@ -25,12 +25,14 @@ from cepheid.pattern.rule_model import (
     Rule,
     Shape,
 )
+from cepheid.pattern.time_of import TIME, is_time_of, timed_variable
 from cepheid.pattern.time_test import Span, TimeTest
-from cepheid.rules.closures import NOW, places
+from cepheid.rules.changed_fact import OLD, FactField
+from cepheid.rules.closures import NOW, place, places
+from cepheid.rules.stamps import Shown, Stamp, as_inside
 from cepheid.rules.windows import has_time
 
 FACT, EVENT, CHANGE = "fact", "event", "change"
-OLD = "old"
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ class Sight:
 
     rule: Rule
     tick: int
+    shown: Shown = as_inside
     objects: dict[str, int] = field(default_factory=dict)  # variable -> line
     changed_facts: set[str] = field(default_factory=set)  # of those the ones that name the fact of a change
     facts: set[int] = field(default_factory=set)  # lines of facts
@@ -122,6 +125,9 @@ class Sight:
             match node:
                 case Field(alias=None, path=path):
                     return self._field(node, path, line, now, at_hand)
+                case Call() if is_time_of(node):
+                    at = self._place(node, timed_variable(node), line, now)
+                    return Stamp(Field(at, ()), False, self.shown, place=node.place)
                 case TimeTest():
                     return self._time_test(node, line)
                 case Opaque(aliases=aliases):
@@ -134,25 +140,31 @@ class Sight:
     def _field(
         self, node: Field, path: tuple[str, ...], line: int | None, now: bool, at_hand: tuple[str, ...]
     ) -> Expr:
-        if not path[0].startswith("?"):
-            return replace(node, alias=self._place(node, THIS, line, now), path=at_hand + path)
-        name, rest = path[0][1:], path[1:]
+        bare = not path[0].startswith("?")
+        name, rest = (THIS, path) if bare else (path[0][1:], path[1:])
         if name in self.values:
             return self._value(name, rest, now)
         alias = self._place(node, name, line, now)
         own = rest and (name == THIS or self.objects.get(name) == line)
-        return replace(node, alias=alias, path=(at_hand if own else ()) + rest)
+        if name in self.changed_facts and rest[:1] == (OLD,) and not alias.endswith(NOW):
+            return FactField(replace(node, alias=alias, path=()), rest, place=node.place)
+        found = replace(node, alias=alias, path=(at_hand if own else ()) + rest)
+        if found.path == (TIME,) and place(alias) not in self.facts and name not in self.changed_facts:
+            return Stamp(replace(found, path=()), True, self.shown, place=node.place)
+        return found
 
     def _value(self, name: str, rest: tuple[str, ...], now: bool) -> Expr:
         expr, line, at_hand = self.values[name]
-        found = self.expression(expr, line, now=now and line in self.facts, at_hand=at_hand)
-        if not rest:
-            return found
-        if isinstance(found, Field):
-            return replace(found, path=found.path + rest)
-        raise PatternMistake(
-            f"?{name} has no fields", code="unknown_field", place=expr.place, hint="it is a computed value"
-        )
+        if rest:
+            if not isinstance(expr, Field):
+                raise PatternMistake(
+                    f"?{name} has no fields",
+                    code="unknown_field",
+                    place=expr.place,
+                    hint="it is a computed value",
+                )
+            expr = replace(expr, path=expr.path + rest)
+        return self.expression(expr, line, now=now and line in self.facts, at_hand=at_hand)
 
     def _place(self, node: Expr, name: str, line: int | None, now: bool) -> str:
         if name == THIS and line is not None:
@@ -175,8 +187,8 @@ class Sight:
         return TimeTest(left, right, low, high, place=node.place)
 
 
-def ready_rule(rule: Rule, number: int, tick: int) -> ReadyRule:
-    sight = Sight(rule, tick)
+def ready_rule(rule: Rule, number: int, tick: int, shown: Shown = as_inside) -> ReadyRule:
+    sight = Sight(rule, tick, shown)
     lines = tuple(_line(condition, at, sight) for at, condition in enumerate(rule.conditions))
     ready = ReadyRule(rule, number, lines, sight)
     _check(ready)

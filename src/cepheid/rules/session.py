@@ -99,13 +99,14 @@ class RuleSession(Operating):
                     handler = handlers[type]
                 except KeyError:
                     handler = self._handler(type)
+                since = len(journal)
                 if handler is not None:
                     handler(fields, time, identity, number)
                     if not made and not past:
                         continue
-                    self._follow(None, past)
+                    self._follow(None, past, since)
                 else:
-                    self._follow(self._event(type, fields, identity, None), past)
+                    self._follow(self._event(type, fields, identity, None), past, since)
             except BaseException:
                 self._take_back(before, mark)
                 raise
@@ -193,7 +194,7 @@ class RuleSession(Operating):
             self._set_clock(time)
         elif time < self.clock:
             raise InputMistake(
-                f"time goes back: {time} comes after {self.clock}",
+                f"time goes back: {self.program.shown(time)} comes after {self.program.shown(self.clock)}",
                 code="time_goes_back",
                 hint="sort what comes by time",
             )
@@ -208,10 +209,10 @@ class RuleSession(Operating):
         self.clock = time
         self.working.clock = -INF if time is None else time
 
-    def _follow(self, event: Event | None, told: list[Happening]) -> None:
-        """What an event leads to; None: its way through the network is done."""
+    def _follow(self, event: Event | None, told: list[Happening], since: int) -> None:
+        """What an event leads to; None: its way through the network is done. `since`: where its journal begins."""
         self.told = told
-        self._set_budget()
+        self._set_budget(since)
         if event is not None:
             self._send(event)
         if self.working.made:

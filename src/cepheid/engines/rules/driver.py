@@ -11,7 +11,7 @@ from typing import Any
 from cepheid.engines.network import MakeMatcher, reference
 from cepheid.engines.program import Program
 from cepheid.engines.rules.feeding import fed_to_patterns
-from cepheid.engines.rules.operations import EVENT, Operation
+from cepheid.engines.rules.operations import EVENT, Intervals, Operation
 from cepheid.engines.rules.patterns import Patterns
 from cepheid.engines.rules.told import Told, told_of
 from cepheid.matching.found import Findings
@@ -40,6 +40,14 @@ _Queue = deque[_ForPatterns | _ForRules]
 _DONE: AbstractContextManager[None] = nullcontext()
 
 
+def _seen_by_patterns(event: Operation) -> dict[str, Any]:
+    """To patterns times are timestamps, also where tables and rules count them."""
+    fields = dict(event.fields)
+    if event.stamped is not None:
+        fields[event.stamped] = from_microseconds(event.time)
+    return fields
+
+
 class Driver:
     """One working memory. Operations come in order of time, all times in microseconds.
 
@@ -60,6 +68,7 @@ class Driver:
         self.patterns = None if program is None else Patterns(program, make)
         self.seen = 0  # events the patterns were given
         self.clock: int | None = None
+        self.inside: Intervals = set()  # of facts that come with intervals
         self._read = fed_to_patterns(program)
 
     def apply(self, operation: Operation) -> list[Told]:
@@ -69,7 +78,7 @@ class Driver:
             self.clock = operation.time
             queue: _Queue = deque()
             if operation.kind == EVENT and operation.type in self._read:
-                queue.append(_ForPatterns(operation.type, dict(operation.fields), operation.time))
+                queue.append(_ForPatterns(operation.type, _seen_by_patterns(operation), operation.time))
             return told + self._settle(happened, queue)
 
     def advance(self, time: int) -> list[Told]:

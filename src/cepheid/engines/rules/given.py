@@ -10,17 +10,22 @@ from cepheid.errors import PatternMistake
 from cepheid.lang.rules import parse_rules
 from cepheid.pattern.rule_builder import RuleDraft, rule_set
 from cepheid.pattern.rule_model import ObjectType, Rule, RuleSet
+from cepheid.pattern.types import UNKNOWN, Type
 from cepheid.rules.checking import check_rules
 
 
-def rule_set_of(given: Any, source: str = "rules", types: tuple[ObjectType, ...] = ()) -> RuleSet:
+def rule_set_of(
+    given: Any, source: str = "rules", types: tuple[ObjectType, ...] = (), time: Type = UNKNOWN
+) -> RuleSet:
     """Rules, read and checked. `types`: what is known of objects from elsewhere; declared ones win.
+
+    `time`: the type of the times of events, where it is known.
 
     >>> rule_set_of("rule R { when { ?a: event A() } then { emit B(?a); } }").rules[0].name
     'R'
     """
     rules = gathered(given, source, types)
-    check_rules(rules, types)
+    check_rules(rules, types, time)
     declared = {(t.name, t.event) for t in rules.types}
     return replace(rules, types=(*rules.types, *(t for t in types if (t.name, t.event) not in declared)))
 

@@ -18,6 +18,8 @@ def key_of(operation: Operation, keys: Keys) -> Any:
     if column is None:
         return None
     key = operation.fields.get(column)
+    if isinstance(key, (list, dict)):
+        raise InputMistake(f"{key!r} cannot be a key", code="bad_key", hint="use a text or a number")
     if key is not None:
         return _one_of_equals(key)
     raise InputMistake(

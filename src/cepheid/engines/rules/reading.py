@@ -6,7 +6,7 @@ Facts are rows with an interval in which they are so (`valid_from`, `valid_to`),
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
@@ -17,6 +17,7 @@ from cepheid.engines.local.reading import Row
 from cepheid.engines.local.sources import reader_of
 from cepheid.engines.rules.operations import (
     ASSERT,
+    BEGIN,
     BEGINNING,
     END,
     EVENT,
@@ -26,6 +27,7 @@ from cepheid.engines.rules.operations import (
 )
 from cepheid.errors import InputMistake, nearest
 from cepheid.pattern.rule_model import RuleSet
+from cepheid.rules.operating import hashable
 
 _Fields = dict[str, Any]
 
@@ -77,7 +79,8 @@ class OperationMaker:
                 f"`{self.columns.time}` is null", code="bad_time", hint="every event needs one"
             )
         fields[self.columns.time] = self.clock.time(time)
-        return Operation(EVENT, kind, time, fields, self._identity(kind, True, fields), self._next())
+        identity = self._identity(kind, True, fields)
+        return Operation(EVENT, kind, time, fields, identity, self._next(), stamped=self.columns.time)
 
     def fact(self, values: Mapping[str, Any], type: str | None) -> Iterator[Operation]:
         """A row with the interval in which a fact is so: it is asserted, and it ends."""
@@ -96,25 +99,9 @@ class OperationMaker:
                 hint=f"`{self.columns.valid_to}` is the first moment at which it is no longer so",
             )
         always, begins = start is None, BEGINNING if start is None else start
-        yield Operation(ASSERT, kind, begins, fields, identity, self._next(), always)
+        yield Operation(BEGIN, kind, begins, fields, identity, self._next(), always)
         if end is not None:
             yield Operation(END, kind, end, fields, identity, self._next())
-
-    def check_overlaps(self, operations: Iterable[Operation]) -> None:
-        """Of one fact, no interval begins before the one before it has ended."""
-        until: dict[tuple[str, Any], int | None] = {}
-        ends = {(o.type, o.identity, o.place): o.time for o in operations if o.kind == END}
-        begins = [o for o in operations if o.kind == ASSERT]
-        for o in sorted(begins, key=lambda o: (not o.always, o.time, o.place)):
-            name = (o.type, o.identity)
-            before = until.get(name, -1)
-            if name in until and (before is None or (before > o.time and not o.always)):
-                raise InputMistake(
-                    f"{o.type} {o.identity} is there twice at {self.clock.time(o.time)}",
-                    code="overlapping_facts",
-                    hint=f"end the interval before: `{self.columns.valid_to}`",
-                )
-            until[name] = ends.get((*name, o.place + 1))
 
     def change(self, values: Mapping[str, Any], type: str | None) -> Operation:
         """A row of a log of facts."""
@@ -161,7 +148,7 @@ class OperationMaker:
     def _identity(self, kind: str, event: bool, fields: Mapping[str, Any]) -> Any:
         key = self.keys.get((kind, event))
         if key is None:
-            return fields.get(self.columns.id)
+            return hashable(fields.get(self.columns.id))
         identity = fields.get(key)
         if identity is None:
             raise InputMistake(
@@ -169,7 +156,7 @@ class OperationMaker:
                 code="no_identity",
                 hint=nearest(key, list(fields)) or "the key of a declared type must have a value",
             )
-        return identity
+        return hashable(identity)
 
     def _type(self, values: Mapping[str, Any], type: str | None) -> str:
         if type is not None:
@@ -199,15 +186,12 @@ def read_events(given: Any, maker: OperationMaker) -> Iterator[Operation]:
 
 def read_facts(given: Any, maker: OperationMaker) -> Iterator[Operation]:
     """Tables of intervals and logs; a log is a table that has a time and no `valid_from`."""
-    intervals: list[Operation] = []
     for type, table in _by_type(given):
         for row in _rows(table, maker, ()):
             if is_log(row.values, maker.columns):
                 yield _at(row, partial(_swapped, maker.change, type))
             else:
-                intervals += _at(row, partial(_each, maker.fact, type))
-    maker.check_overlaps(intervals)
-    yield from intervals
+                yield from _at(row, partial(_each, maker.fact, type))
 
 
 def _each(make: Callable[[_Fields, str | None], Any], type: str | None, values: _Fields) -> list[Operation]:

@@ -9,7 +9,7 @@ from typing import Any
 from cepheid.engines.graph.clock import Clock
 from cepheid.engines.rules.keyed import by_key
 from cepheid.engines.rules.keys import keys_of
-from cepheid.engines.rules.operations import Operation, in_order, with_ends
+from cepheid.engines.rules.operations import Operation, in_order, without_intervals
 from cepheid.engines.rules.prepared import Prepared, prepare
 from cepheid.engines.rules.reading import OperationMaker, read_events, read_facts, rule_columns
 from cepheid.engines.rules.session import with_times
@@ -65,7 +65,6 @@ def run_rules(
     >>> run_rules(rule, facts={"Order": facts}, events={"Due": events}).emitted["Late"].to_pylist()
     [{'time': 3, 'rule': 'Late', 'o': 7}]
     """
-    clock = Clock(time_unit)
     if _on_spark(facts) or _on_spark(events):
         from cepheid.engines.spark.rule_run import run_on_spark
 
@@ -77,13 +76,14 @@ def run_rules(
             key=key,
             time_unit=time_unit,
             max_firings=max_firings,
-            until=None if until is None else clock.microseconds(until),
+            until=None if until is None else Clock(time_unit).microseconds(until),
             source=source,
             columns=rule_columns(columns),
             disorder=disorder,
             buckets=buckets,
         )
     prepared = prepare(rules, patterns, source, time_unit, max_firings)
+    clock = prepared.clock
     named = rule_columns(columns)
     maker = OperationMaker(prepared.rules, named, clock)
     operations = in_order([*read_facts(facts, maker), *read_events(events, maker)])
@@ -92,6 +92,8 @@ def run_rules(
         told = replay(prepared, operations, end)
     else:
         keys = keys_of(prepared.rules, prepared.program, key, named.id)
+        for _ in without_intervals(operations, set(), clock.time):
+            pass  # a fact that is there twice is a mistake, also in two keys
         told = []
         for value, own in by_key(operations, keys).items():
             told += [replace(one, key=value) for one in replay(prepared, own, end)]
@@ -107,5 +109,6 @@ def _on_spark(given: Any) -> bool:
 def replay(prepared: Prepared, operations: Iterable[Operation], until: int | None) -> list[Told]:
     """One working memory, from the beginning to the end."""
     driver = prepared.driver()
-    told = [one for operation in with_ends(operations) for one in driver.apply(operation)]
+    ready = without_intervals(operations, driver.inside, prepared.clock.time)
+    told = [one for operation in ready for one in driver.apply(operation)]
     return told + (driver.finish() if until is None else driver.advance(until))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from cepheid.engines.graph.clock import Clock
 from cepheid.engines.rules.driver import Driver
 from cepheid.engines.rules.feeding import pattern_types
 from cepheid.engines.rules.prepared import Prepared, prepare
@@ -24,6 +23,7 @@ def driver_state(driver: Driver) -> dict[str, Any]:
         "patterns": None if driver.patterns is None else driver.patterns.snapshot(),
         "seen": driver.seen,
         "clock": driver.clock,
+        "inside": [list(name) for name in sorted(driver.inside, key=repr)],
     }
 
 
@@ -32,16 +32,17 @@ def restore_driver(driver: Driver, state: dict[str, Any]) -> None:
     if driver.patterns is not None:
         driver.patterns.restore(state["patterns"])
     driver.seen, driver.clock = state["seen"], state["clock"]
+    driver.inside = {(type, identity) for type, identity in state.get("inside", ())}
 
 
-def snapshot_of(driver: Driver, prepared: Prepared, clock: Clock) -> bytes:
+def snapshot_of(driver: Driver, prepared: Prepared) -> bytes:
     whole = {
         "format": _FORMAT,
         "version": _VERSION,
         "rules": rule_set_text(_written(prepared)),
         "program": None if prepared.program is None else str(prepared.program),
-        "unit": clock.unit,
-        "numbers": clock.numbers,
+        "unit": prepared.clock.unit,
+        "numbers": prepared.clock.numbers,
         "limit": prepared.max_firings,
         "state": driver_state(driver),
     }
@@ -54,13 +55,13 @@ def _written(prepared: Prepared) -> RuleSet:
     return replace(prepared.rules, types=tuple(t for t in prepared.rules.types if t not in own))
 
 
-def restored(snapshot: bytes) -> tuple[Driver, Prepared, Clock]:
+def restored(snapshot: bytes) -> tuple[Driver, Prepared]:
     whole = _read(snapshot)
-    clock = Clock(whole["unit"], whole["numbers"])
-    prepared = prepare(whole["rules"], whole["program"], "snapshot", clock.unit, whole["limit"])
+    prepared = prepare(whole["rules"], whole["program"], "snapshot", whole["unit"], whole["limit"])
+    prepared.clock.numbers = whole["numbers"]
     driver = prepared.driver()
     restore_driver(driver, whole["state"])
-    return driver, prepared, clock
+    return driver, prepared
 
 
 def _read(snapshot: bytes) -> dict[str, Any]:

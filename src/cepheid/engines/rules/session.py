@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self, overload
 
@@ -18,7 +19,7 @@ from cepheid.engines.rules.operations import (
     UPDATE,
     Operation,
     in_order,
-    with_ends,
+    without_intervals,
 )
 from cepheid.engines.rules.prepared import prepare
 from cepheid.engines.rules.reading import OperationMaker, read_events, read_facts, rule_columns
@@ -29,6 +30,7 @@ from cepheid.engines.session_matchers import session_matchers
 from cepheid.errors import InputMistake
 from cepheid.pattern.rule_model import RuleSet
 from cepheid.rules.objects import Thing
+from cepheid.rules.operating import hashable
 
 
 class Happened(Sequence[Told]):
@@ -112,7 +114,7 @@ class Rules:
         `time_unit`: what plain numbers are, as times and as bounds of `after`: a tick of the clock.
         """
         self._prepared = prepare(rules, patterns, source, time_unit, max_firings)
-        self._clock = Clock(time_unit)
+        self._clock = self._prepared.clock
         self._driver = self._prepared.driver(self._matchers())
 
     def _matchers(self) -> MakeMatcher:
@@ -153,18 +155,39 @@ class Rules:
         """An event was none: it takes part in no further firing."""
         return self._apply(RETRACT_EVENT, type, None, id, time)
 
-    def advance(self, time: Any) -> Happened:
-        """Time has come this far: what waited for a date before it fires."""
-        return self._happened(self._driver.advance(self._clock.microseconds(time)))
+    @property
+    def now(self) -> Any:
+        """How far time has come, as times are written; None if nothing has come yet."""
+        return None if self._driver.clock is None else self._clock.time(self._driver.clock)
+
+    def advance(self, time: Any = None) -> Happened:
+        """Time has come this far, or without a time one tick further: what waited for a date before it fires."""
+        with self._or_nothing():
+            if time is None:
+                at = (self._driver.clock or 0) + self._prepared.tick
+            else:
+                at = self._clock.microseconds(time)
+            return self._happened(self._driver.advance(at))
 
     def finish(self) -> Happened:
         """Nothing will come any more: what waits for a date fires with that date."""
         return self._happened(self._driver.finish())
 
     def _apply(self, kind: str, type: str, fields: Mapping[str, Any] | None, id: Any, time: Any) -> Happened:
-        at = self._driver.clock or 0 if time is None else self._clock.microseconds(time)
-        given = {str(name): plain(value) for name, value in (fields or {}).items()}
-        return self._happened(self._driver.apply(Operation(kind, type, at, given, plain(id))))
+        with self._or_nothing():
+            at = self._driver.clock or 0 if time is None else self._clock.microseconds(time)
+            operation = Operation(kind, type, at, _given(fields), hashable(plain(id)))
+            return self._happened(self._driver.apply(operation))
+
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        """What fails changes nothing: not even how times are written."""
+        numbers = self._clock.numbers
+        try:
+            yield
+        except BaseException:
+            self._clock.numbers = numbers
+            raise
 
     # Tables and files.
 
@@ -173,16 +196,17 @@ class Rules:
 
         If one of the rows fails, none of them is read.
         """
-        maker = OperationMaker(self.rules, rule_columns(columns), self._clock)
-        given = [*read_facts(facts, maker), *read_events(events, maker)]
-        operations = with_ends(in_order(given, self._driver.clock))
-        before = driver_state(self._driver)
-        try:
-            return self._happened([one for o in operations for one in self._driver.apply(o)])
-        except BaseException:
-            self._driver = self._prepared.driver(self._matchers())
-            restore_driver(self._driver, before)
-            raise
+        with self._or_nothing():
+            maker = OperationMaker(self.rules, rule_columns(columns), self._clock)
+            given = [*read_facts(facts, maker), *read_events(events, maker)]
+            operations = without_intervals(in_order(given, self._driver.clock), set(), self._clock.time)
+            before = driver_state(self._driver)
+            try:
+                return self._happened([one for o in operations for one in self._driver.apply(o)])
+            except BaseException:
+                self._driver = self._prepared.driver(self._matchers())
+                restore_driver(self._driver, before)
+                raise
 
     # What there is.
 
@@ -213,17 +237,26 @@ class Rules:
 
     def snapshot(self) -> bytes:
         """The whole state with its rules, to go on from elsewhere."""
-        return snapshot_of(self._driver, self._prepared, self._clock)
+        return snapshot_of(self._driver, self._prepared)
 
     @classmethod
     def restore(cls, snapshot: bytes) -> Self:
         """Goes on exactly where the other stood when it wrote the snapshot."""
         other = cls.__new__(cls)
-        other._driver, other._prepared, other._clock = restored(snapshot)
+        other._driver, other._prepared = restored(snapshot)
+        other._clock = other._prepared.clock
         return other
 
     def _happened(self, told: Iterable[Told]) -> Happened:
         return Happened(with_times(one, self._clock) for one in told)
+
+
+def _given(fields: Mapping[str, Any] | None) -> dict[str, Any]:
+    if fields is not None and not isinstance(fields, Mapping):
+        raise InputMistake(
+            f"fields are a dict, not a {type(fields).__name__}", code="bad_input", hint='write {"level": 3}'
+        )
+    return {str(name): plain(value) for name, value in (fields or {}).items()}
 
 
 def with_times(told: Told, clock: Clock) -> Told:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from cepheid.engines.rules.operations import BEGINNING, Operation, with_ends
+from cepheid.engines.rules.operations import BEGINNING, Operation, without_intervals
 from cepheid.engines.rules.prepared import Prepared
 from cepheid.engines.rules.told import Told
 from cepheid.engines.spark import rule_told
@@ -52,8 +52,9 @@ def _replayed(
 ) -> Iterator[Told]:
     """One key, operation by operation: nothing of it is held but what its rules need."""
     driver = prepared.driver()
-    operations = _dated(operation_of(row, place) for place, row in enumerate(rows))
-    for operation in with_ends(operations):
+    column = prepared.time_column
+    operations = _dated(operation_of(row, place, column) for place, row in enumerate(rows))
+    for operation in without_intervals(operations, driver.inside, prepared.clock.time):
         yield from (replace(one, key=key) for one in driver.apply(operation))
     last = driver.finish() if until is None else driver.advance(until)
     yield from (replace(one, key=key) for one in last)

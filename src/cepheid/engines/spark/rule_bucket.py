@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engines.rules.operations import BEGINNING, Operation, with_ends
+from cepheid.engines.rules.operations import BEGINNING, Operation, without_intervals
 from cepheid.engines.rules.told import Told
 from cepheid.engines.spark import rule_told
 from cepheid.engines.spark.packing import unpack
@@ -73,9 +73,11 @@ class RuleBucket(TableBucket):
 
     def _replayed(self, key: str, rows: list[dict[str, Any]]) -> list[Told]:
         driver = self.sessions.take(key)
-        operations = [operation_of(row, place) for place, row in enumerate(rows)]
+        column = self.work.prepared.time_column
+        operations = [operation_of(row, place, column) for place, row in enumerate(rows)]
         dated = _dated(operations, driver.clock)
-        return _of(key, [one for o in with_ends(dated) for one in driver.apply(o)])
+        ready = without_intervals(dated, driver.inside, self.work.prepared.clock.time)
+        return _of(key, [one for o in ready for one in driver.apply(o)])
 
     def _passed(self, watermark: int) -> list[Told]:
         """Dates before the watermark have passed, of whatever key."""

@@ -119,8 +119,11 @@ def _row(operation: Operation, key: Any, source: Source) -> dict[str, Any]:
     }
 
 
-def operation_of(row: dict[str, Any], place: int) -> Operation:
-    return Operation(row["_o"], row["_y"], row[TIME], load(row["_f"]), load(row["_i"]), place, row[ALWAYS])
+def operation_of(row: dict[str, Any], place: int, time_column: str | None) -> Operation:
+    stamped = time_column if row["_o"] == EVENT else None
+    return Operation(
+        row["_o"], row["_y"], row[TIME], load(row["_f"]), load(row["_i"]), place, row[ALWAYS], stamped
+    )
 
 
 def encoded(df: DataFrame, source: Source, encoding: Encoding) -> DataFrame:

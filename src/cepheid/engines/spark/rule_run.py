@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 from cepheid.engines.local.arrow_types import type_from_arrow
 from cepheid.engines.options import Duration
+from cepheid.engines.program import compile
 from cepheid.engines.rules.feeding import read_by
 from cepheid.engines.rules.given import gathered
 from cepheid.engines.rules.keys import keys_of
-from cepheid.engines.rules.prepared import Prepared, prepare
+from cepheid.engines.rules.prepared import Prepared, prepare, tick_of
 from cepheid.engines.rules.reading import RuleColumns
 from cepheid.engines.spark.arrow_tasks import arrow_kinds
 from cepheid.engines.spark.rule_batch import told_in
 from cepheid.engines.spark.rule_outputs import SparkRuleResults
 from cepheid.engines.spark.rule_rows import Encoding, Source, encoded
+from cepheid.engines.spark.rule_times import Kinds, time_type
 from cepheid.engines.spark.setup import check_worker_python
 from cepheid.errors import InputMistake
 from cepheid.pattern.rule_model import AssertEvent, AssertFact, ObjectType, RuleSet
-from cepheid.pattern.types import UNKNOWN, Type
+from cepheid.pattern.types import INT, UNKNOWN, Type
 from cepheid.rules.checking import made_types
 
 if TYPE_CHECKING:
@@ -54,8 +56,15 @@ def run_on_spark(
 ) -> SparkRuleResults:
     tables = list(_tables(facts, events))
     check_worker_python(tables[0][1])
-    known = tuple(_types(tables, gathered(rules, source), columns))
-    prepared = prepare(rules, patterns, source, time_unit, max_firings, known)
+    read = gathered(rules, source)
+    kinds = [(one, _kinds(df)) for one, df in tables]
+    of_tables = [(one.events, own) for one, own in kinds]
+    program = None if patterns is None else compile(patterns)
+    time = time_type(of_tables, columns, read, program, tick_of(time_unit))
+    known = tuple(_types(kinds, read, columns, time))
+    prepared = replace(
+        prepare(rules, program, source, time_unit, max_firings, known, time), time_column=columns.time
+    )
     keys = keys_of(prepared.rules, prepared.program, key, columns.id)
     encoding = Encoding(prepared.rules, keys, columns, time_unit)
     if any(df.isStreaming for _, df in tables):
@@ -88,13 +97,24 @@ def _tables(facts: Any, events: Any) -> Iterator[Table]:
             number += 1
 
 
-def _types(tables: list[Table], rules: RuleSet, columns: RuleColumns) -> Iterator[ObjectType]:
-    """What the columns of tables say of objects. A table of several types has the columns of all of them."""
-    for one, df in tables:
+def _kinds(df: DataFrame) -> Kinds:
+    return {name: type_from_arrow(kind) for name, kind in arrow_kinds(df).items()}
+
+
+def _types(
+    tables: list[tuple[Source, Kinds]], rules: RuleSet, columns: RuleColumns, time: Type
+) -> Iterator[ObjectType]:
+    """What the columns of tables say of objects. A table of several types has the columns of all of them.
+
+    The time of an event is read: whatever its column is, `time` is what comes of it.
+    """
+    for one, kinds in tables:
         left_out = (columns.type,) if one.events else columns.of_facts()
-        kinds = {n: type_from_arrow(k) for n, k in arrow_kinds(df).items() if n not in left_out}
+        own = {name: kind for name, kind in kinds.items() if name not in left_out}
+        if one.events and own.get(columns.time, INT) != INT:
+            own[columns.time] = time
         for name in (one.type,) if one.type is not None else _only_read(rules, one.events):
-            yield ObjectType(name, tuple(kinds.items()), event=one.events)
+            yield ObjectType(name, tuple(own.items()), event=one.events)
 
 
 def _only_read(rules: RuleSet, events: bool) -> list[str]:
@@ -107,7 +127,7 @@ def _only_read(rules: RuleSet, events: bool) -> list[str]:
 
 def _made(prepared: Prepared) -> dict[tuple[str, str], dict[str, Type]]:
     """With what is known of facts that rules may modify."""
-    found = made_types(replace(prepared.rules, types=()), prepared.rules.types)
+    found = made_types(replace(prepared.rules, types=()), prepared.rules.types, prepared.time)
     for kind in prepared.rules.types:
         name = ("event" if kind.event else "fact", kind.name)
         found[name] = {**found.get(name, {}), **dict(kind.fields)}
