@@ -116,12 +116,13 @@ def _shared(title: str, queries: Sequence[str], table: pa.Table) -> dict[str, An
         }
 
     assert cepheid.run(program, table, engine="compiled") == apart()
-    one = _seconds(lambda: cepheid.run(queries[-1], table, engine="compiled"))
-    shared = _seconds(lambda: cepheid.run(program, table, engine="compiled"))
-    alone = _seconds(apart)
+    clock = time.process_time  # of all threads: what is saved is work
+    one = _seconds(lambda: cepheid.run(queries[-1], table, engine="compiled"), clock)
+    shared = _seconds(lambda: cepheid.run(program, table, engine="compiled"), clock)
+    alone = _seconds(apart, clock)
     print(
         f"{len(queries)} queries, {title}, {table.num_rows:,} events: {shared:.2f} s together, {alone:.2f} s apart; "
-        f"the last takes {one:.2f} s",
+        f"the last alone takes {one:.2f} s (processor time)",
         flush=True,
     )
     return {
@@ -150,13 +151,13 @@ def _events(count: int, users: int | None = None) -> pa.Table:
     )
 
 
-def _seconds(work: Callable[[], Any]) -> float:
+def _seconds(work: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
     """The better of two runs."""
     found = []
     for _ in range(2):
-        start = time.perf_counter()
+        start = clock()
         work()
-        found.append(time.perf_counter() - start)
+        found.append(clock() - start)
     return min(found)
 
 
