@@ -121,14 +121,15 @@ def aggregate(
     Raises NotWhole.
     """
     columns = FieldColumns(read, len(times))
-    rows = (np.asarray(offsets, np.int64), np.ascontiguousarray(times), np.ascontiguousarray(bits))
+    # Arrow's arrays cannot be written to, which is another type to numba: it would compile everything again.
+    rows = tuple(np.require(numbers, np.int64, ["C", "W"]) for numbers in (offsets, times, bits))
     if together.patterns:
         return _by_node(together, plans, rows, columns)
     (shape,) = together.shapes
     return [_by_state(shape, plans[0], rows, columns)]
 
 
-_Rows = tuple[Numbers, Numbers, Numbers]
+_Rows = tuple[Numbers, ...]  # where keys begin, times, which tests each event passes
 
 
 def _measured(plans: Sequence[Plan], columns: FieldColumns) -> MeasureColumns:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from cepheid.trends.kernel.by_state import EACH, FINAL, MOMENT, shown_is_bad
-from cepheid.trends.kernel.jit import compiled, entrance
+from cepheid.trends.kernel.jit import compiled, entrance_of
 from cepheid.trends.kernel.side_by_side import (
     BEYOND,
     COMPLETES,
@@ -260,69 +260,80 @@ def tell_answers(row, key, width, delta, running, last, left, found, events, out
     return goes_on
 
 
-@entrance
-def aggregate_linked(offsets, m, r, left):
-    """All keys and all answers: how many rows each has, the event of each row and its totals.
+def _aggregate_linked(stamp, entrance):
+    @entrance
+    def aggregate_linked(offsets, m, r, left):
+        """All keys and all answers: how many rows each has, the event of each row and its totals.
 
-    `left` marks, for each answer, the keys that did not fit.
-    """
-    count, states, many = len(r.times), len(m.keeps), len(m.answers)
-    words, width = words_of(m.place_spans[1], len(m.places), m), 1
-    for pattern in range(len(m.patterns)):
-        width = max(width, 1 + m.patterns[pattern, BEYOND] - m.patterns[pattern, FIRST])
-    events, out = np.empty((many, count), np.int64), np.empty((many, count, width), np.int64)
-    found, before, last = np.zeros(many, np.int64), np.zeros(many, np.int64), np.zeros(many, np.int64)
-    delta, running = np.empty(many * width, np.int64), np.empty(many * width, np.int64)
-    moved = np.empty(width, np.int64)
-    one = np.empty(words_of(0, m.place_spans[1], m), np.int64)
-    clear_node(one, 0, 0, m, r.kinds)
-    for i in range(m.place_spans[1]):
-        one[m.places[i, 1]] = 1  # the trend that has not begun
-    nodes, totals = np.empty((states, 64, 4), np.int64), np.empty(states * 64 * words, np.int64)
-    open_, swept = np.zeros(states, np.int64), np.full(states, -1, np.int64)
-    made, made_totals = np.empty((64, 4), np.int64), np.empty(64 * words, np.int64)
-    slots, stamps = np.empty(256, np.int64), np.full(256, -1, np.int64)
-    for key in range(len(offsets) - 1):
-        open_[:] = 0
-        before[:] = found
-        last[:] = -1
-        clear_answers(running, width, m, r.kinds)
-        for row in range(offsets[key], offsets[key + 1]):
-            most = most_made(row, r.times[row], words, open_, swept, nodes, totals, m, r)
-            if most > len(made):
-                made, made_totals = np.empty((2 * most, 4), np.int64), np.empty(2 * most * words, np.int64)
-                size = 2 * len(slots)
-                while size < 4 * len(made):
-                    size *= 2
-                slots, stamps = np.empty(size, np.int64), np.full(size, -1, np.int64)
-            clear_answers(delta, width, m, r.kinds)
-            new = offer(
-                row,
-                words,
-                open_,
-                nodes,
-                totals,
-                one,
-                moved,
-                made,
-                made_totals,
-                slots,
-                stamps,
-                row,
-                delta,
-                m,
-                r,
-            )
-            if new:
-                join(words, open_, nodes, totals, made, made_totals, slots, stamps, row, m, r.kinds)
-                nodes, totals = enter(row, new, words, open_, nodes, totals, made, made_totals, m, r)
-            if not tell_answers(row, key, width, delta, running, last, left, found, events, out, m, r):
-                break
+        `left` marks, for each answer, the keys that did not fit.
+        """
+        if stamp < 0:  # what was compiled from other sources has another number here, and is not found
+            raise AssertionError
+        count, states, many = len(r.times), len(m.keeps), len(m.answers)
+        words, width = words_of(m.place_spans[1], len(m.places), m), 1
         for pattern in range(len(m.patterns)):
-            for a in range(m.answer_spans[pattern], m.answer_spans[pattern + 1]):
-                if left[a, key]:
-                    found[a] = before[a]
-                elif m.answers[a, WHEN] == FINAL and last[a] >= 0:
-                    used = 1 + m.patterns[pattern, BEYOND] - m.patterns[pattern, FIRST]
-                    tell(a, last[a], running, a * width, used, found, events, out)
-    return found, events, out
+            width = max(width, 1 + m.patterns[pattern, BEYOND] - m.patterns[pattern, FIRST])
+        events, out = np.empty((many, count), np.int64), np.empty((many, count, width), np.int64)
+        found, before, last = np.zeros(many, np.int64), np.zeros(many, np.int64), np.zeros(many, np.int64)
+        delta, running = np.empty(many * width, np.int64), np.empty(many * width, np.int64)
+        moved = np.empty(width, np.int64)
+        one = np.empty(words_of(0, m.place_spans[1], m), np.int64)
+        clear_node(one, 0, 0, m, r.kinds)
+        for i in range(m.place_spans[1]):
+            one[m.places[i, 1]] = 1  # the trend that has not begun
+        nodes, totals = np.empty((states, 64, 4), np.int64), np.empty(states * 64 * words, np.int64)
+        open_, swept = np.zeros(states, np.int64), np.full(states, -1, np.int64)
+        made, made_totals = np.empty((64, 4), np.int64), np.empty(64 * words, np.int64)
+        slots, stamps = np.empty(256, np.int64), np.full(256, -1, np.int64)
+        for key in range(len(offsets) - 1):
+            open_[:] = 0
+            before[:] = found
+            last[:] = -1
+            clear_answers(running, width, m, r.kinds)
+            for row in range(offsets[key], offsets[key + 1]):
+                most = most_made(row, r.times[row], words, open_, swept, nodes, totals, m, r)
+                if most > len(made):
+                    made, made_totals = (
+                        np.empty((2 * most, 4), np.int64),
+                        np.empty(2 * most * words, np.int64),
+                    )
+                    size = 2 * len(slots)
+                    while size < 4 * len(made):
+                        size *= 2
+                    slots, stamps = np.empty(size, np.int64), np.full(size, -1, np.int64)
+                clear_answers(delta, width, m, r.kinds)
+                new = offer(
+                    row,
+                    words,
+                    open_,
+                    nodes,
+                    totals,
+                    one,
+                    moved,
+                    made,
+                    made_totals,
+                    slots,
+                    stamps,
+                    row,
+                    delta,
+                    m,
+                    r,
+                )
+                if new:
+                    join(words, open_, nodes, totals, made, made_totals, slots, stamps, row, m, r.kinds)
+                    nodes, totals = enter(row, new, words, open_, nodes, totals, made, made_totals, m, r)
+                if not tell_answers(row, key, width, delta, running, last, left, found, events, out, m, r):
+                    break
+            for pattern in range(len(m.patterns)):
+                for a in range(m.answer_spans[pattern], m.answer_spans[pattern + 1]):
+                    if left[a, key]:
+                        found[a] = before[a]
+                    elif m.answers[a, WHEN] == FINAL and last[a] >= 0:
+                        used = 1 + m.patterns[pattern, BEYOND] - m.patterns[pattern, FIRST]
+                        tell(a, last[a], running, a * width, used, found, events, out)
+        return found, events, out
+
+    return aggregate_linked
+
+
+aggregate_linked = entrance_of(_aggregate_linked)
