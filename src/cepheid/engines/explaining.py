@@ -80,7 +80,10 @@ def _beside(planned: PlannedStream, program: Program) -> tuple[Plan, ...]:
     def partitions(plan: Plan) -> object:
         return plan.key, plan.inferred_key
 
-    able = [s.plan for s in program if s.plan.trends is not None and can_be_compiled(s, program) is None]
+    def in_columns(plan: Plan) -> bool:
+        return plan.trends is not None and all(len(c.path) < 2 for c in plan.trends.columns)
+
+    able = [s.plan for s in program if in_columns(s.plan) and can_be_compiled(s, program) is None]
     if planned.plan not in able:
         return ()
     return tuple(plan for plan in able if partitions(plan) == partitions(planned.plan))
