@@ -81,3 +81,48 @@ def test_rows_cut_anywhere(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert sorted(shown, key=repr) == sorted(expected, key=repr)
 
     run()
+
+
+SHARED = "\n".join(
+    f"stream S{i} = {pattern} .partition_by(k) .trend_aggregate({WHOLE}, rows: {rows})"
+    for i, (pattern, rows) in enumerate(
+        [
+            ("A as a -> B+.increasing(v) as b", "each"),
+            ("C as c -> B+.increasing(v) as b -> A as a", "change"),
+            ("A as a -> B+.increasing(v) as b -> C as c .within(5s)", "moment"),
+            ("C as c -> B+.increasing(v) as b .within(3s)", "final"),
+        ]
+    )
+)
+
+
+def test_streams_that_share_a_closure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two without a window share one, and two with windows: the rows are those of each alone."""
+    monkeypatch.setattr(trend_keys, "_ROWS", 6)
+    program = compile(SHARED)
+    kinds = {"time": pa.timestamp("us", "UTC"), "k": pa.int64(), "n": pa.decimal128(38, 0)}
+    answer = Answer(
+        tuple(
+            Payload("match", s.name, tuple((name, kinds.get(name, pa.int64())) for name, _ in s.columns))
+            for s in program
+        )
+    )
+
+    @examples(30)
+    @given(some_events(14, KINDS), st.integers(0, 2**32))
+    def run(given_events: list[Event], seed: int) -> None:
+        rows = bounded(program)
+        work = replace(rows.work.work, answer=answer)
+        events = filled(given_events)
+        batch = in_rows(rows, events)
+        note(told(SHARED, [events]))
+        slow, fast = KeyByKey(work), TrendKeys(work, KeyByKey)
+        assert [len(together.shapes) for together in fast.sets] == [2, 2]
+        wanted = [*slow.feed(batch), *slow.end()]
+        cut = seed % (batch.num_rows + 1)
+        assert not [*fast.feed(batch.slice(0, cut)), *fast.feed(batch.slice(cut)), *fast.end()]
+        shown = [row for table in fast.take_batches() for row in answer.findings(table)]
+        expected = [row for table in answer.batches(wanted) for row in answer.findings(table)]
+        assert sorted(shown, key=repr) == sorted(expected, key=repr)
+
+    run()

@@ -33,6 +33,7 @@ PATTERNS = (
     f"{TT} .within(20s) .trend_aggregate({N}, s: sum_trends(b.w), rows: final)",
     f"{ABC} .within(40s) .trend_aggregate({ALL}) .where(n > 2) .emit(k: k, twice: n * 2, at: match_end())",
     f"A as a -> B+.increasing(v) as b -> C as c .trend_aggregate({N}) .emit(k: k, n: n)",
+    f"C as c -> B+.increasing(v) as b -> A as a .trend_aggregate({N}) .emit(k: k, n: n)",
     f"B as a -> all B[w > a.w] as b .within(15s) .trend_aggregate({N}, rows: moment)",
     f"{ABC} .trend_aggregate({N}, rows: final) .emit(k: k, v: a.v, long: count(b), n: n)",
     f"A as a -> all B as b -> NOT X within 9s -> C .trend_aggregate({N}) .emit(id: match_id(), n: n)",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from cepheid.engines.columnar.choice import can_be_compiled
 from cepheid.engines.local.events import scan_schema
 from cepheid.engines.local.explaining import tests_of_job, tests_of_program
 from cepheid.engines.local.observing import census_of
@@ -19,6 +20,7 @@ from cepheid.explain.explanation import ExplainedStream, Explanation
 from cepheid.explain.state_text import Load, Sample
 from cepheid.pattern.event import Event
 from cepheid.pattern.model import OnLimit
+from cepheid.plan.plan import Plan
 
 SAMPLED = 50_000  # events
 _MOST_RUNS = 20_000  # of a partition, in a sample: beyond that nobody needs to count
@@ -61,8 +63,30 @@ def _stream(
     if load is not None and sample is not None and load.keys == 1:
         load = replace(load, keys=max(1, sample.keys))  # as many as there are in the sample
     return ExplainedStream(
-        planned.name, planned.plan, planned.stream.pattern, planned.feeds_on, tests, load, sample
+        planned.name,
+        planned.plan,
+        planned.stream.pattern,
+        planned.feeds_on,
+        tests,
+        load,
+        sample,
+        _beside(planned, program),
     )
+
+
+def _beside(planned: PlannedStream, program: Program) -> tuple[Plan, ...]:
+    """The plans whose trends are aggregated with those of the stream, by one pass over the same partitions."""
+
+    def partitions(plan: Plan) -> object:
+        return plan.key, plan.inferred_key
+
+    def in_columns(plan: Plan) -> bool:
+        return plan.trends is not None and all(len(c.path) < 2 for c in plan.trends.columns)
+
+    able = [s.plan for s in program if in_columns(s.plan) and can_be_compiled(s, program) is None]
+    if planned.plan not in able:
+        return ()
+    return tuple(plan for plan in able if partitions(plan) == partitions(planned.plan))
 
 
 def _planned(query: object, events: Any, options: Options, source: str) -> tuple[Program, Job | None]:

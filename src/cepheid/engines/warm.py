@@ -20,7 +20,7 @@ from cepheid.matching.rows.found import OpenEnds, Skipping
 from cepheid.matching.rows.program import compile_rows
 from cepheid.pattern.row_pattern import Variable
 from cepheid.pattern.types import struct_of
-from cepheid.trends.aggregates import TrendShape, aggregate
+from cepheid.trends.aggregates import TrendSet, TrendShape, aggregate
 
 # One pattern of each kind: each kind is compiled by itself.
 _KINDS = ("A -> B", "A -> all B", "A -> all B .timeouts()", "A -> all B .stnm()", "every (A -> B)")
@@ -48,7 +48,7 @@ def warm() -> None:
         trends = compile(query).last.plan
         shape = TrendShape.of(trends)
         assert shape is not None
-        aggregate([trends], shape, offsets, none, none, lambda name: pa.array(none))
+        aggregate(TrendSet((shape,)), [[trends]], offsets, none, none, lambda name: pa.array(none))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ class ExplainedStream:
     tests: TestsPlaced | None = None
     load: Load | None = None
     sample: Sample | None = None
+    beside: tuple[Plan, ...] = ()  # of the same program: what it may share work with
 
     def __post_init__(self) -> None:
         if self.load is not None and not self.plan.key and self.load.keys > 1:
@@ -43,7 +44,7 @@ class ExplainedStream:
         return tuple(warnings(self.plan, Names(self.plan)))
 
     def __str__(self) -> str:
-        return explain_text(self.plan, self.written, self.load, self.sample, self.tests)
+        return explain_text(self.plan, self.written, self.load, self.sample, self.tests, self.beside)
 
     def mermaid(self) -> str:
         return mermaid(self.plan)

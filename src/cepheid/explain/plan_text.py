@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cepheid.explain.advice import warnings
 from cepheid.explain.state_text import Load, Sample, state_lines
@@ -59,8 +59,12 @@ def explain_text(
     load: Load | None = None,
     sample: Sample | None = None,
     tests: TestsPlaced | None = None,
+    beside: Sequence[Plan] = (),
 ) -> str:
-    """The plan in sections. `written` is the pattern before the rewrites, if it is at hand."""
+    """The plan in sections. `written` is the pattern before the rewrites, if it is at hand.
+
+    `beside`: plans of the same program that it may share work with.
+    """
     names = Names(plan)
     sections: list[tuple[str, list[Line]]] = [
         *_patterns(plan, written),
@@ -68,7 +72,7 @@ def explain_text(
         ("window", _window(plan)),
         ("matching", _matching(plan, written)),
         ("state", state_lines(plan, names, load, sample)),
-        ("trends", trends_lines(plan)),
+        ("trends", trends_lines(plan, beside)),
         ("steps", _steps(plan, names)),
         ("absences and guards", _refusals(plan, names)),
         ("conditions on the whole pattern", _conditions(names)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from cepheid.explain.shared_trends_text import shared_lines
 from cepheid.pattern.duration import duration_text
 from cepheid.pattern.model import TrendRows
 from cepheid.pattern.text import expr_text
@@ -18,8 +21,8 @@ _ROWS = {
 }
 
 
-def trends_lines(plan: Plan) -> list[str]:
-    """Nothing for a plan that lists its matches."""
+def trends_lines(plan: Plan, beside: Sequence[Plan] = ()) -> list[str]:
+    """Nothing for a plan that lists its matches. `beside`: those that it may share work with."""
     if plan.trends is None:
         return []
     columns = [
@@ -29,7 +32,7 @@ def trends_lines(plan: Plan) -> list[str]:
     if plan.trends.groups:
         lines.append("rows are told apart by " + ", ".join(expr_text(g) for g in plan.trends.groups))
     lines += [f"only rows with {expr_text(test)}" for test in plan.trends.having]
-    return lines + _cost(plan)
+    return lines + _cost(plan) + shared_lines(plan, beside)
 
 
 def _cost(plan: Plan) -> list[str]:

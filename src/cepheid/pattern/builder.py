@@ -13,14 +13,24 @@ a part of one; `.at_most(d)` on a step bounds the time since the event before it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import reduce
 from types import EllipsisType
 from typing import Any, Self, TypeVar
 
-from cepheid.errors import PatternMistake, nearest
+from cepheid.errors import PatternMistake
+from cepheid.pattern.builder_arguments import (
+    Duration,
+    above_zero,
+    bad_argument,
+    column_of,
+    computed,
+    duration_of,
+    field_path,
+    key_of,
+    way_to_skip,
+)
 from cepheid.pattern.conditions import (
     Aliased,
     Condition,
@@ -46,9 +56,8 @@ from cepheid.pattern.conditions import (
     stddev,
     sum_,
 )
-from cepheid.pattern.duration import duration
-from cepheid.pattern.expr import Call, Expr, Field, conjunction, conjuncts
-from cepheid.pattern.forecast_arguments import MODELS, check_number, checked
+from cepheid.pattern.expr import Expr, conjunction, conjuncts
+from cepheid.pattern.forecast_builder import with_forecast
 from cepheid.pattern.model import (
     Absence,
     And,
@@ -56,7 +65,6 @@ from cepheid.pattern.model import (
     Closure,
     Emission,
     Every,
-    Forecast,
     Guard,
     Link,
     Loop,
@@ -75,9 +83,16 @@ from cepheid.pattern.model import (
 )
 from cepheid.pattern.resolve import resolve_pattern, resolve_stream
 from cepheid.pattern.text import html_text, pattern_text
+from cepheid.pattern.trend_functions import (
+    avg_trends,
+    count_events,
+    count_trends,
+    max_trends,
+    min_trends,
+    sum_trends,
+)
 from cepheid.pattern.trends import ROWS, read_trends
 
-Duration = str | timedelta
 P = TypeVar("P", bound="Part")
 
 
@@ -167,19 +182,17 @@ class Part:
 
     def gap(self, bound: Duration) -> Self:
         """Between neighbours of the closure, and to the event before it, at most so much time."""
-        return _with_closure(self, _loop(self, "gap"), gap=_duration(bound))
+        return _with_closure(self, _loop(self, "gap"), gap=duration_of(bound))
 
     def increasing(self, name: str | Path) -> Self:
         """Each event of the closure strictly above the one before it."""
         closure = _loop_of_step(self, "increasing")
-        return _with_closure(self, closure, monotonic=Monotonic(_field_path(name, "increasing"), rising=True))
+        return _with_closure(self, closure, monotonic=Monotonic(field_path(name, "increasing"), rising=True))
 
     def decreasing(self, name: str | Path) -> Self:
         """Each event of the closure strictly below the one before it."""
         closure = _loop_of_step(self, "decreasing")
-        return _with_closure(
-            self, closure, monotonic=Monotonic(_field_path(name, "decreasing"), rising=False)
-        )
+        return _with_closure(self, closure, monotonic=Monotonic(field_path(name, "decreasing"), rising=False))
 
     def at_most(self, bound: Duration) -> Self:
         """The step's event comes at most so long after the event before it; of a closure, every gap.
@@ -187,7 +200,7 @@ class Part:
         >>> print(event("A") >> event("B").at_most("5s") >> event("C"))
         A -> B within 5s -> C
         """
-        root, time = self._draft.root, _duration(bound)
+        root, time = self._draft.root, duration_of(bound)
         if isinstance(root, Sequence):
             raise PatternMistake(
                 "`at_most` bounds one step, and this is a sequence",
@@ -204,7 +217,7 @@ class Part:
 
     def within(self, bound: Duration) -> Part:
         """Last time − first time ≤ bound; the bound itself still matches."""
-        return _clause(self, within=_duration(bound))
+        return _clause(self, within=duration_of(bound))
 
     def where(self, *tests: Condition) -> Part:
         """Conditions over the whole match; several are all to hold."""
@@ -218,8 +231,8 @@ class Part:
         A -> B .partition_by(user, lower(city))
         """
         if not keys:
-            raise _bad_argument("`partition_by` without a key", 'write .partition_by("user")')
-        return _clause(self, partition_by=self._draft.partition_by + tuple(_key(k) for k in keys))
+            raise bad_argument("`partition_by` without a key", 'write .partition_by("user")')
+        return _clause(self, partition_by=self._draft.partition_by + tuple(key_of(k) for k in keys))
 
     def unless(
         self,
@@ -230,7 +243,7 @@ class Part:
     ) -> Part:
         """No such event: between two steps, after a step, or (with neither) from first to last step."""
         if between is not None and after is not None:
-            raise _bad_argument("`unless` is `between` or `after`, not both", "add two guards")
+            raise bad_argument("`unless` is `between` or `after`, not both", "add two guards")
         start, end = (None, None) if between is None else (alias_of(between[0]), alias_of(between[1]))
         start = alias_of(after) if after is not None else start
         guard = Guard(_one_event(step, "`unless`", "guard_form"), start, end)
@@ -269,14 +282,14 @@ class Part:
     ) -> Part:
         """After a match: `skip("past_last")`, "to_next", "none", `skip(to_first=b)`, `skip(to_last=b)`."""
         if sum(way is not None for way in (to, to_first, to_last)) != 1:
-            raise _bad_argument(
+            raise bad_argument(
                 "`skip` takes one way to skip", 'write .skip("past_last") or .skip(to_first=b)'
             )
         if to_first is not None:
             return _clause(self, skip=Skip(SkipTo.TO_FIRST, alias_of(to_first)))
         if to_last is not None:
             return _clause(self, skip=Skip(SkipTo.TO_LAST, alias_of(to_last)))
-        return _clause(self, skip=Skip(_way_to_skip(to)))
+        return _clause(self, skip=Skip(way_to_skip(to)))
 
     def limit(
         self,
@@ -288,12 +301,10 @@ class Part:
     ) -> Part:
         """Limits of this pattern; those not said stay."""
         numbers = {"max_runs": max_runs, "max_matches": max_matches, "max_buffer": max_buffer}
-        changes: dict[str, Any] = {n: _above_zero(n, v) for n, v in numbers.items() if v is not None}
+        changes: dict[str, Any] = {n: above_zero(n, v) for n, v in numbers.items() if v is not None}
         if on_limit is not None:
             if on_limit not in [o.value for o in OnLimit]:
-                raise _bad_argument(
-                    "`on_limit` is `error` or `evict_oldest`", 'write on_limit="evict_oldest"'
-                )
+                raise bad_argument("`on_limit` is `error` or `evict_oldest`", 'write on_limit="evict_oldest"')
             changes["on_limit"] = OnLimit(on_limit)
         return _clause(self, limits=replace(self._draft.limits, **changes))
 
@@ -322,7 +333,7 @@ class Part:
         >>> print((a >> b).named("Alert").emit(a.user, gain=b.price - a.price))
         stream Alert = A as a -> B as b .emit(user: a.user, gain: b.price - a.price)
         """
-        outputs = [*(_column(c) for c in columns), *(Output(n, _computed(v)) for n, v in named.items())]
+        outputs = [*(column_of(c) for c in columns), *(Output(n, computed(v)) for n, v in named.items())]
         return _stream(self, tuple(outputs))
 
     def forecast(self, **arguments: Any) -> Stream:
@@ -463,7 +474,7 @@ def seq(*parts: Part) -> Part:
     A -> B -> C
     """
     if not parts:
-        raise _bad_argument("`seq` without steps", "write seq(a, b)")
+        raise bad_argument("`seq` without steps", "write seq(a, b)")
     return reduce(lambda left, right: left >> right, [_part(p) for p in parts])
 
 
@@ -479,125 +490,14 @@ def every(part: Part, *, keep: str = "latest") -> Part:
     """
     kinds = {"latest": Every.LATEST, "first": Every.FIRST}
     if keep not in kinds:
-        raise _bad_argument(f"`keep` is latest or first, not {keep!r}", 'write every(p, keep="first")')
+        raise bad_argument(f"`keep` is latest or first, not {keep!r}", 'write every(p, keep="first")')
     _no_every(_part(part)._draft)
     return _clause(part, every=kinds[keep])
-
-
-def with_forecast(
-    source: Part | Stream,
-    *,
-    confidence: float | None = None,
-    horizon: Duration | int | None = None,
-    events: int | None = None,
-    warmup: int | None = None,
-    max_depth: int | None = None,
-    model: str = "shared",
-    learn: bool = True,
-    change: float | None = None,
-    interval: float | None = None,
-    where: Condition | None = None,
-    emit: Mapping[str, object] | None = None,
-) -> Stream:
-    """Forecasts of the open runs of a pattern or stream.
-
-    Args:
-        source: The pattern or stream.
-        confidence: Only forecasts of at least this probability are told; 0 for every open run.
-        horizon: How far the forecast looks ahead: a duration, or a number of events.
-        events: The same as a number of events.
-        warmup: Events that are learned from before anything is told.
-        max_depth: The longest context, in events; 0 for each event as if alone.
-        model: "shared" by all keys, or one for each "key".
-        learn: Whether the law is learned on from the events at hand.
-        change: A run is told of again when its probability has changed by so much.
-        interval: How much of the chance lies between `forecast_low` and `forecast_high`.
-        where: Which forecasts are told, a condition over their columns.
-        emit: The columns of a forecast, by name.
-
-    >>> a, b = event("A").as_("a"), event("B").as_("b")
-    >>> print(with_forecast(a >> b, horizon="2m", confidence=0.7, emit={"p": field("forecast_probability")}))
-    stream matches = A as a -> B as b .forecast(horizon: 2m, confidence: 0.7) .emit(p: forecast_probability)
-    """
-    stream = as_stream(source)
-    if model not in MODELS:
-        raise _bad_argument(f"`model` is shared or key, not {model!r}", 'write model="key"')
-    given = {"confidence": confidence, "events": events, "warmup": warmup, "max_depth": max_depth}
-    given |= {"change": change, "interval": interval}
-    changes: dict[str, Any] = {n: check_number(n, v) for n, v in given.items() if v is not None}
-    if isinstance(horizon, int) and not isinstance(horizon, bool):
-        changes["events"] = check_number("events", horizon)
-    elif horizon is not None:
-        changes["horizon"] = _duration(horizon)
-    if where is not None:
-        changes["where"] = condition(where)
-    if emit is not None:
-        changes["outputs"] = tuple(Output(check_name(n), _computed(v)) for n, v in emit.items())
-    asked = checked(Forecast(per_key=model == "key", learn=learn, **changes))
-    return resolve_stream(replace(stream, forecast=asked))
 
 
 def whole(part: Part) -> Part:
     """The part as a pattern: for `whole(a).where(...)`, a condition on the match rather than on the step."""
     return _clause(_part(part))
-
-
-# Aggregates over trends.
-
-
-def count_trends() -> Value:
-    """How many trends (matches under `subsets`) there are.
-
-    >>> a, b = event("A").as_("a"), event("B").as_("b").one_or_more()
-    >>> print((a >> b).trend_aggregate(n=count_trends(), most=max_trends(b.v)))
-    A as a -> B+ as b .trend_aggregate(n: count_trends(), most: max_trends(b.v))
-    """
-    return func.count_trends()
-
-
-def count_events(step: Aliased | str) -> Value:
-    """How many events of a step all trends hold together.
-
-    Args:
-        step: The step, or its name.
-    """
-    return Value(Call("count_events", (Field(None, (alias_of(step),)),)))
-
-
-def sum_trends(value: Value) -> Value:
-    """The sum of a field over the events of a step in all trends.
-
-    Args:
-        value: A field of a step, as `b.price`.
-    """
-    return func.sum_trends(value)
-
-
-def avg_trends(value: Value) -> Value:
-    """The mean of a field over the events of a step in all trends.
-
-    Args:
-        value: A field of a step, as `b.price`.
-    """
-    return func.avg_trends(value)
-
-
-def min_trends(value: Value) -> Value:
-    """The least value of a field that any trend holds.
-
-    Args:
-        value: A field of a step, as `b.price`.
-    """
-    return func.min_trends(value)
-
-
-def max_trends(value: Value) -> Value:
-    """The largest value of a field that any trend holds.
-
-    Args:
-        value: A field of a step, as `b.price`.
-    """
-    return func.max_trends(value)
 
 
 # The door for every function that takes a pattern.
@@ -819,81 +719,16 @@ def _clause(part: Part, **changes: Any) -> Part:
     return Part(replace(_whole_draft(part), **changes))
 
 
-def _bad_argument(message: str, hint: str) -> PatternMistake:
-    return PatternMistake(message, code="bad_argument", hint=hint)
-
-
-def _duration(value: object) -> int:
-    if not isinstance(value, (str, timedelta)):
-        raise PatternMistake(
-            f"`{value}` has no unit of time",
-            code="bad_duration",
-            hint=f'write "{value}s" or timedelta(seconds=...)',
-        )
-    microseconds = duration(value)
-    if microseconds < 0:
-        raise PatternMistake(f"`{value}` is negative", code="bad_duration", hint="a bound is zero or more")
-    return microseconds
-
-
-def _field_path(name: object, what: str) -> tuple[str, ...]:
-    if isinstance(name, str):
-        return (check_name(name),)
-    expr = name._expr if isinstance(name, Path) else None
-    if isinstance(expr, Field):
-        return expr.path
-    raise _bad_argument(f"`{what}` takes one field", f'write .{what}("price")')
-
-
-def _key(key: object) -> Expr:
-    if isinstance(key, str):
-        return Field(None, (check_name(key),))
-    if isinstance(key, Value):
-        return key._expr
-    raise _bad_argument(
-        f"{key!r} is not a partition key", 'a field name, or an expression over field("name")'
-    )
-
-
-def _way_to_skip(word: str | None) -> SkipTo:
-    ways = [SkipTo.NONE.value, SkipTo.TO_NEXT.value, SkipTo.PAST_LAST.value]
-    if word in ways:
-        return SkipTo(word)
-    hint = nearest(str(word), ways) or "one of none, to_next, past_last, or to_first=b, to_last=b"
-    raise _bad_argument("there is no such way to skip", hint)
-
-
-def _above_zero(name: str, value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    raise _bad_argument(f"`{name}` takes a whole number above 0", f"write {name}=1000")
-
-
 # Streams.
-
-
-def _column(value: object) -> Output:
-    expr = value._expr if isinstance(value, Path) else None
-    if isinstance(expr, Field):
-        return Output(expr.path[-1], expr)
-    raise _bad_argument("this column has no name", "write name=expression")
-
-
-def _computed(value: object) -> Expr:
-    """A column may also be a whole event, or computed by a Python function of the named steps."""
-    if isinstance(value, EventPart):
-        return Field(alias_of(value), ())
-    is_function = callable(value) and not isinstance(value, (Value, Part))
-    return condition(value) if is_function else expression(value)
 
 
 def _stream(part: Part, outputs: tuple[Output, ...]) -> Stream:
     if not outputs:
-        raise _bad_argument("`.emit()` without columns", "write .emit(user=a.user), or leave it out")
+        raise bad_argument("`.emit()` without columns", "write .emit(user=a.user), or leave it out")
     names = [o.name for o in outputs]
     twice = next((n for n in names if names.count(n) > 1), None)
     if twice is not None:
-        raise _bad_argument(f"two columns are called `{twice}`", "give each its own name")
+        raise bad_argument(f"two columns are called `{twice}`", "give each its own name")
     named = tuple(Output(check_name(o.name), o.expr) for o in outputs)
     return resolve_stream(replace(as_stream(part), outputs=named))
 

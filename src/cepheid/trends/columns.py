@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,18 +49,48 @@ class Ranked:
     sign: int
 
 
+class FieldColumns:
+    """Fields of the events at hand, each read once, as what measures add up."""
+
+    def __init__(self, read: Callable[[str], pa.Array], count: int) -> None:
+        """`read` gives a field of the events."""
+        self.count = count
+        self.read = cache(read)
+        self._ones: Numbers | None = None
+        self._known: dict[tuple[str, str], Any] = {}
+
+    def ones(self) -> Numbers:
+        if self._ones is None:
+            self._ones = np.ones(self.count, np.int64)
+        return self._ones
+
+    def added(self, measure: Measure) -> tuple[Numbers, Numbers, int | None]:
+        """Which events have a value, the values as whole numbers of a unit, and how many units make 1."""
+        found: tuple[Numbers, Numbers, int | None] = self._once("added", measure, _added)
+        return found
+
+    def ranked(self, measure: Measure, sign: int) -> tuple[pa.Array, Numbers]:
+        """The values there are, and which of them each event has."""
+        known, ranks = self._once("ranked", measure, lambda values, _: _ranked(values))
+        if sign > 0:
+            return known, ranks
+        return known, self._once("falling", measure, lambda *_: np.where(ranks == NONE, NONE, -ranks))
+
+    def _once(self, use: str, measure: Measure, make: Callable[[pa.Array, Measure], Any]) -> Any:
+        key = (use, measure.path[0])
+        if key not in self._known:
+            self._known[key] = make(_number_column(self.read(measure.path[0]), measure), measure)
+        return self._known[key]
+
+
 class MeasureColumns:
     """The measures of some columns over the events at hand."""
 
     def __init__(
-        self,
-        columns: Sequence[TrendColumn],
-        positions: Sequence[Position],
-        read: Callable[[str], pa.Array],
-        count: int,
+        self, columns: Sequence[TrendColumn], positions: Sequence[Position], fields: FieldColumns
     ) -> None:
-        """`read` gives a field of the events. Raises NotWhole."""
-        self.positions, self.read, self.count = positions, read, count
+        """Raises NotWhole."""
+        self.positions, self.fields = positions, fields
         self.weights: list[Numbers] = []
         self.masks: list[int] = []
         self.kinds: list[int] = []
@@ -69,23 +100,25 @@ class MeasureColumns:
                 measure = measure_of(column)
                 self.places[measure] = self._placed(measure)
 
+    @property
+    def width(self) -> int:
+        """Words of a total: how many trends, then each measure."""
+        return 1 + len(self.weights)
+
     def arrays(self) -> tuple[Numbers, Numbers, Numbers]:
         """Weights by measure and event, the steps each measure counts, its kind."""
-        weights = np.stack(self.weights) if self.weights else np.zeros((0, self.count), np.int64)
+        weights = np.stack(self.weights) if self.weights else np.zeros((0, self.fields.count), np.int64)
         return weights, np.array(self.masks, np.int64), np.array(self.kinds, np.int64)
 
     def _placed(self, measure: Measure) -> Added | Ranked | int:
         mask = sum(1 << p.index for p in self.positions if p.step.alias == measure.alias)
         if measure.kind == EVENTS:
-            return self._add(np.ones(self.count, np.int64), mask, ADDED)
-        values = _number_column(self.read(measure.path[0]), measure)
+            return self._add(self.fields.ones(), mask, ADDED)
         if measure.kind == SUM:
-            whole, scale = _whole(values, measure)
-            there = pc.is_valid(values).to_numpy(zero_copy_only=False).astype(np.int64)
+            there, whole, scale = self.fields.added(measure)
             return Added(self._add(there, mask, ADDED), self._add(whole, mask, ADDED), scale)
-        known, ranks = _ranked(values)
         sign = -1 if measure.kind == MAX else 1
-        ranks = np.where(ranks == NONE, NONE, sign * ranks)
+        known, ranks = self.fields.ranked(measure, sign)
         return Ranked(self._add(ranks, mask, LEAST), known, sign)
 
     def _add(self, weights: Numbers, mask: int, kind: int) -> int:
@@ -129,6 +162,11 @@ def _number_column(column: Any, measure: Measure) -> pa.Array:
         floats = column.cast(pa.float64())
         return pc.if_else(pc.is_nan(floats), pa.scalar(None, pa.float64()), floats)
     raise NotWhole(f"`{measure.alias}.{'.'.join(measure.path)}` is of type {kind}")
+
+
+def _added(values: pa.Array, measure: Measure) -> tuple[Numbers, Numbers, int | None]:
+    whole, scale = _whole(values, measure)
+    return pc.is_valid(values).to_numpy(zero_copy_only=False).astype(np.int64), whole, scale
 
 
 def _whole(values: pa.Array, measure: Measure) -> tuple[Numbers, int | None]:

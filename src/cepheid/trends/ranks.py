@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.trends.columns import NotWhole, Numbers
-from cepheid.trends.kernel.by_node import NULL
+from cepheid.trends.kernel.side_by_side import NULL
 
 
 def joint_ranks(one: Any, other: Any) -> tuple[Numbers, Numbers]:

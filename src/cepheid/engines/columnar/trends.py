@@ -1,8 +1,8 @@
-"""Aggregates over trends, from kept rows: streams of one shape are aggregated together."""
+"""Aggregates over trends, from kept rows: streams that have a closure in common are aggregated together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from cepheid.matching.moment import Moment
 from cepheid.pattern.expr import Expr, Field, Key
 from cepheid.pattern.model import TrendRows
 from cepheid.pattern.types import Type
-from cepheid.trends.aggregates import Aggregated, TrendShape, aggregate
+from cepheid.trends.aggregates import Aggregated, TrendSet, TrendShape, aggregate, trend_sets
 from cepheid.trends.columns import NotWhole
 from cepheid.trends.row_columns import plain_columns
 
@@ -112,8 +112,9 @@ class TrendResults(StreamResults):
 
 def take_trends(group: Group, results: Sequence[StreamResults], rows: Sorted, end: int) -> None:
     """The streams of a group that aggregate trends."""
-    for shape, numbers in trend_sets(group.streams):
-        own, offsets, bits = _of_shape(group, shape, rows)
+    numbers = _by_shape(group.streams)
+    for together in trend_sets(numbers):
+        own, offsets, bits = _of_set(group, together, rows)
         taken = pa.array(rows.rows[own])
 
         def read(name: str, taken: pa.Array = taken) -> pa.Array:
@@ -121,32 +122,34 @@ def take_trends(group: Group, results: Sequence[StreamResults], rows: Sorted, en
                 return pa.nulls(len(taken), pa.int64())
             return rows.table[FIELD + name].take(taken)
 
-        plans = [group.streams[number].plan for number in numbers]
+        streams = [numbers[shape] for shape in together.shapes]
+        plans = [[group.streams[number].plan for number in own_numbers] for own_numbers in streams]
         try:
-            found = aggregate(plans, shape, offsets, rows.tested.times[own], bits, read)
+            found = aggregate(together, plans, offsets, rows.tested.times[own], bits, read)
         except NotWhole as reason:
             raise Unsupported(str(reason)) from None
-        for number in numbers:
-            result = results[number]
-            assert isinstance(result, TrendResults)
-            result.take(rows, rows.rows[own], found, end)
+        for own_numbers, aggregated in zip(streams, found, strict=True):
+            for number in own_numbers:
+                result = results[number]
+                assert isinstance(result, TrendResults)
+                result.take(rows, rows.rows[own], aggregated, end)
 
 
-def _of_shape(group: Group, shape: TrendShape, rows: Sorted) -> tuple[Numbers, Numbers, Numbers]:
-    """The rows that fit a step, where their keys begin, and which steps each fits."""
+def _of_set(group: Group, together: TrendSet, rows: Sorted) -> tuple[Numbers, Numbers, Numbers]:
+    """The rows that fit a step, where their keys begin, and which tests each passes."""
     numbers = {test: i for i, test in enumerate(group.bits.tests)}
     bits = np.zeros(len(rows.rows), np.int64)
-    for step, (column, bit) in enumerate(places_of([numbers[test] for test in shape.tests]).tolist()):
+    for step, (column, bit) in enumerate(places_of([numbers[test] for test in together.tests]).tolist()):
         bits |= (rows.tested.shared[column] >> bit & 1) << step
     own = np.flatnonzero(bits)
     offsets = np.searchsorted(own, rows.offsets)
     return own, offsets, bits[own]
 
 
-def trend_sets(streams: Sequence[StreamPlan]) -> Iterator[tuple[TrendShape, list[int]]]:
-    """The streams of a group that aggregate trends, those of one shape together, by their numbers."""
+def _by_shape(streams: Sequence[StreamPlan]) -> dict[TrendShape, list[int]]:
+    """The streams of a group that aggregate trends, by their numbers."""
     shapes: dict[TrendShape, list[int]] = {}
     for number, stream in enumerate(streams):
         if isinstance(stream.compiled, TrendShape):
             shapes.setdefault(stream.compiled, []).append(number)
-    yield from shapes.items()
+    return shapes

@@ -19,7 +19,7 @@ from cepheid.matching.evaluate import compile_test, compile_value
 from cepheid.matching.found import Findings, Match
 from cepheid.matching.moment import Moment
 from cepheid.pattern.expr import Expr, Key
-from cepheid.trends.aggregates import Aggregated, TrendShape, aggregate
+from cepheid.trends.aggregates import Aggregated, TrendSet, TrendShape, aggregate, trend_sets
 from cepheid.trends.columns import NotWhole, Numbers
 from cepheid.trends.row_columns import Outputs, plain_columns, shows_ids
 
@@ -56,11 +56,12 @@ class TrendKeys:
     def __init__(self, work: Work, by_python: Callable[[Work], Any]) -> None:
         """`by_python`: a matcher for keys whose numbers do not fit into 64 bits."""
         self.work, self.layout, self.by_python = work, work.layout, by_python
-        streams: dict[TrendShape, list[_TrendStream]] = {}
+        self.streams: dict[TrendShape, list[_TrendStream]] = {}
         for planned in work.program:
             stream = _TrendStream(work, planned.name)
-            streams.setdefault(stream.shape, []).append(stream)
-        self.shapes = list(streams.values())
+            self.streams.setdefault(stream.shape, []).append(stream)
+        self.sets = trend_sets(self.streams)
+        self.numbers = {test: i for i, test in enumerate(work.answered.tests)}
         self.held: list[pa.Table] = []
         self.key: tuple[str, ...] | None = None
         self.batches: list[pa.RecordBatch] = []
@@ -99,13 +100,13 @@ class TrendKeys:
         """Whole keys."""
         offsets = np.concatenate([[0], key_starts(rows, self.layout), [rows.num_rows]])
         found: list[Found] = []
-        for streams in self.shapes:
-            found += self._of_shape(streams, rows, offsets)
+        for together in self.sets:
+            found += self._of_set(together, rows, offsets)
         return found
 
-    def _of_shape(self, streams: list[_TrendStream], rows: pa.Table, offsets: Numbers) -> list[Found]:
-        """Streams of one shape are aggregated together."""
-        bits = streams[0].passed(rows)
+    def _of_set(self, together: TrendSet, rows: pa.Table, offsets: Numbers) -> list[Found]:
+        """Streams that have a closure in common are aggregated together."""
+        bits = self._passed(together, rows)
         own = np.flatnonzero(bits)
         table = rows.take(pa.array(own)) if len(own) < rows.num_rows else rows
         fields = dict(zip(self.layout.fields, self.layout.field_names(), strict=True))
@@ -113,24 +114,43 @@ class TrendKeys:
         def read(name: str) -> pa.Array:
             return one_array(table[fields[name]]) if name in fields else pa.nulls(len(own), pa.int64())
 
-        plans, shape = [stream.plan for stream in streams], streams[0].shape
+        streams = [self.streams[shape] for shape in together.shapes]
+        plans = [[stream.plan for stream in same] for same in streams]
         begins = np.searchsorted(own, offsets)
         try:
-            aggregated = aggregate(plans, shape, begins, times_of(table), bits[own], read)
+            aggregated = aggregate(together, plans, begins, times_of(table), bits[own], read)
         except NotWhole:
+            if len(together.shapes) > 1:  # perhaps because of one of them
+                return [f for alone in together.alone for f in self._of_set(alone, rows, offsets)]
             return [
                 f
-                for stream in streams
+                for stream in streams[0]
                 for key in range(len(begins) - 1)
                 for f in self._python(stream, rows, offsets, key)
             ]
         found: list[Found] = []
-        for stream in streams:
-            listed = stream.give(table, aggregated, self.batches)
-            found += self.work.found({stream.name: Findings(tuple(listed))}) if listed else []
-            for key in aggregated.left.tolist():
-                found += self._python(stream, rows, offsets, key)
+        for same, answer in zip(streams, aggregated, strict=True):
+            for stream in same:
+                found += self._given(stream, table, answer, rows, offsets)
         return found
+
+    def _given(
+        self, stream: _TrendStream, table: pa.Table, answer: Aggregated, rows: pa.Table, offsets: Numbers
+    ) -> list[Found]:
+        listed = stream.give(table, answer, self.batches)
+        found = list(self.work.found({stream.name: Findings(tuple(listed))})) if listed else []
+        for key in answer.left.tolist():
+            found += self._python(stream, rows, offsets, key)
+        return found
+
+    def _passed(self, together: TrendSet, rows: pa.Table) -> Numbers:
+        """Which tests each row passes."""
+        columns = [rows[name].to_numpy() for name in self.layout.bit_names()]
+        passed = np.zeros(rows.num_rows, np.int64)
+        for place, test in enumerate(together.tests):
+            number = self.numbers[test]
+            passed |= (columns[number // BITS_A_COLUMN] >> (number % BITS_A_COLUMN) & 1) << place
+        return passed
 
     def _python(self, stream: _TrendStream, rows: pa.Table, offsets: Numbers, key: int) -> list[Found]:
         """A key by Python's numbers."""
@@ -156,8 +176,6 @@ class _TrendStream:
             shape,
         )
         self.trends = planned.plan.trends
-        numbers = {test: i for i, test in enumerate(work.answered.tests)}
-        self.bits = [numbers[test] for test in shape.tests]
         self.key_of = [compile_value(e) for e in self.plan.key]
         self.having = compile_test(self.trends.having, keys=(*self.plan.key_names, *self.trends.names))
         self.plain = self._plain(planned.stream.outputs)
@@ -180,13 +198,6 @@ class _TrendStream:
         columns = {name: self._column(expr, table, events, found) for name, expr in self.plain.items()}
         batches += self.work.answer.matches(self.name, columns, len(found.events))
         return []
-
-    def passed(self, rows: pa.Table) -> Numbers:
-        columns = [rows[name].to_numpy() for name in self.layout.bit_names()]
-        passed = np.zeros(rows.num_rows, np.int64)
-        for step, number in enumerate(self.bits):
-            passed |= (columns[number // BITS_A_COLUMN] >> (number % BITS_A_COLUMN) & 1) << step
-        return passed
 
     def _column(self, expr: Expr, table: pa.Table, events: pa.Array, found: Aggregated) -> pa.Array:
         if not isinstance(expr, Key):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheid.trends.kernel.jit import compiled, entrance
+from cepheid.trends.kernel.jit import compiled, entrance_of
 
 BAD = -(2**63)
 NONE = 2**63 - 1  # least rank of no values
@@ -175,64 +175,75 @@ def tell_end(found, last, running, when, events, out):
     return found
 
 
-@entrance
-def aggregate_keys(offsets, times_, bits, weights, masks, kinds, ways, states, within, when, left):
-    """All keys. The answer: for each row of it the event and its totals; `left` marks the keys that did not fit."""
-    count, width = len(times_), len(kinds) + 1
-    events = np.empty(count, np.int64)
-    out = np.empty((count, width), np.int64)
-    found = 0
-    one = np.empty(width, np.int64)
-    clear(one, kinds)
-    one[0] = 1
-    running, delta = np.empty(width, np.int64), np.empty(width, np.int64)
-    moved = np.empty((max(len(ways), 1), width), np.int64)
-    totals = np.empty((states, width), np.int64)
-    product = np.empty((states, states, width), np.int64)
-    after, new = np.empty_like(product), np.empty_like(product)
-    older = np.empty((16, states, width), np.int64)  # the row of the start, of the older events
-    for key in range(len(offsets) - 1):
-        begin, end, before = offsets[key], offsets[key + 1], found
-        clear(running, kinds)
-        for state in range(states):
-            clear(totals[state], kinds)
-        totals[0, 0] = 1
-        set_identity(product, kinds)
-        # Older events: [front, middle); their rows lie in `older` from the last one on. Younger ones: [middle, row).
-        front = middle = begin
-        last = -1
-        for row in range(begin, end):
-            if within >= 0:
-                least = times_[row] - within
-                while front < middle and times_[front] < least:
-                    front += 1
-                if front == middle and middle < row and times_[middle] < least:
-                    while front < row and times_[front] < least:
+def _aggregate_keys(stamp, entrance):
+    @entrance
+    def aggregate_keys(offsets, times_, bits, weights, masks, kinds, ways, states, within, when, left):
+        """All keys. The answer: for each row of it the event and its totals; `left` marks the keys that did not fit."""
+        if stamp < 0:  # what was compiled from other sources has another number here, and is not found
+            raise AssertionError
+        count, width = len(times_), len(kinds) + 1
+        events = np.empty(count, np.int64)
+        out = np.empty((count, width), np.int64)
+        found = 0
+        one = np.empty(width, np.int64)
+        clear(one, kinds)
+        one[0] = 1
+        running, delta = np.empty(width, np.int64), np.empty(width, np.int64)
+        moved = np.empty((max(len(ways), 1), width), np.int64)
+        totals = np.empty((states, width), np.int64)
+        product = np.empty((states, states, width), np.int64)
+        after, new = np.empty_like(product), np.empty_like(product)
+        older = np.empty((16, states, width), np.int64)  # the row of the start, of the older events
+        for key in range(len(offsets) - 1):
+            begin, end, before = offsets[key], offsets[key + 1], found
+            clear(running, kinds)
+            for state in range(states):
+                clear(totals[state], kinds)
+            totals[0, 0] = 1
+            set_identity(product, kinds)
+            # Older events: [front, middle); their rows lie in `older` from the last one on.
+            # Younger ones: [middle, row).
+            front = middle = begin
+            last = -1
+            for row in range(begin, end):
+                if within >= 0:
+                    least = times_[row] - within
+                    while front < middle and times_[front] < least:
                         front += 1
-                    middle = row
-                    set_identity(after, kinds)
-                    if row - front > len(older):
-                        older = np.empty((2 * (row - front), states, width), np.int64)
-                    for held in range(row - 1, front - 1, -1):
-                        put_before(after, bits[held], held, ways, weights, masks, kinds, new, moved[0], one)
-                        older[row - 1 - held] = after[0]
-                    set_identity(product, kinds)
-                if front < middle:
-                    row_of_window(totals, older[middle - 1 - front], product, kinds)
+                    if front == middle and middle < row and times_[middle] < least:
+                        while front < row and times_[front] < least:
+                            front += 1
+                        middle = row
+                        set_identity(after, kinds)
+                        if row - front > len(older):
+                            older = np.empty((2 * (row - front), states, width), np.int64)
+                        for held in range(row - 1, front - 1, -1):
+                            put_before(
+                                after, bits[held], held, ways, weights, masks, kinds, new, moved[0], one
+                            )
+                            older[row - 1 - held] = after[0]
+                        set_identity(product, kinds)
+                    if front < middle:
+                        row_of_window(totals, older[middle - 1 - front], product, kinds)
+                    else:
+                        totals[:] = product[0]
+                completed(delta, totals, bits[row], row, ways, weights, masks, kinds, moved)
+                if within >= 0:
+                    for state in range(states):
+                        advance(product[state], bits[row], row, ways, weights, masks, kinds, moved)
                 else:
-                    totals[:] = product[0]
-            completed(delta, totals, bits[row], row, ways, weights, masks, kinds, moved)
-            if within >= 0:
-                for state in range(states):
-                    advance(product[state], bits[row], row, ways, weights, masks, kinds, moved)
-            else:
-                advance(totals, bits[row], row, ways, weights, masks, kinds, moved)
-            if delta[0] != 0:
-                last = row
-            told = tell_event(found, row, delta, running, kinds, when, events, out)
-            if told < 0:
-                left[key] = True
-                break
-            found = told
-        found = before if left[key] else tell_end(found, last, running, when, events, out)
-    return events[:found].copy(), out[:found].copy()
+                    advance(totals, bits[row], row, ways, weights, masks, kinds, moved)
+                if delta[0] != 0:
+                    last = row
+                told = tell_event(found, row, delta, running, kinds, when, events, out)
+                if told < 0:
+                    left[key] = True
+                    break
+                found = told
+            found = before if left[key] else tell_end(found, last, running, when, events, out)
+        return events[:found].copy(), out[:found].copy()
+
+    return aggregate_keys
+
+
+aggregate_keys = entrance_of(_aggregate_keys)

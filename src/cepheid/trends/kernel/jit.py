@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numba import njit
@@ -10,9 +12,15 @@ from numba import njit
 compiled: Any = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
-def entrance(function: Callable[..., Any]) -> Any:
-    """Called from Python. Other threads go on meanwhile."""
+def stamp() -> int:
+    """A number that changes with any of the sources here: what was compiled from others is not found."""
+    text = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return int.from_bytes(hashlib.blake2b(text, digest_size=7).digest(), "little")
+
+
+def entrance_of(make: Callable[[int, Any], Any]) -> Any:
+    """An entrance, called from Python; other threads go on meanwhile. `make` uses the number it is given in it."""
     try:
-        return njit(cache=True, nogil=True)(function)
+        return make(stamp(), njit(cache=True, nogil=True))
     except RuntimeError:  # there is no folder to keep it in
-        return njit(nogil=True)(function)
+        return make(stamp(), njit(nogil=True))
