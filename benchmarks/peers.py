@@ -29,6 +29,7 @@ PEERS = {
         cepheid_peers.LOCAL,
         cepheid_peers.SPARK,
         jvm.FLINK,
+        jvm.FLINK_PARQUET,
         jvm.FLINK_KEYED,
         jvm.ESPER,
         jvm.SIDDHI,

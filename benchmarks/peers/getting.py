@@ -73,17 +73,17 @@ def maven_jars(name: str, build: Path) -> list[Path]:
     return sorted(folder.glob("*.jar"))
 
 
-def compiled(name: str, jars: Sequence[Path], build: Path) -> Path:
-    """The folder with the classes of `java/{name}`, compiled against the jars if a source is newer."""
-    folder = build / f"{name}-classes"
-    sources = sorted([*JAVA.glob("*.java"), *(JAVA / name).glob("*.java")])
+def compiled(folders: Sequence[str], jars: Sequence[Path], build: Path) -> Path:
+    """The folder with the classes of some folders under `java`, compiled against the jars if a source is newer."""
+    folder = build / f"{folders[-1]}-classes"
+    sources = sorted([*JAVA.glob("*.java"), *(s for name in folders for s in (JAVA / name).glob("*.java"))])
     stamp = folder / ".done"
     if not stamp.exists() or stamp.stat().st_mtime < max(s.stat().st_mtime for s in sources):
         folder.mkdir(parents=True, exist_ok=True)
         path = ":".join(map(str, jars))
         _run(
             ["javac", "-nowarn", "-d", str(folder), "-cp", path, *map(str, sources)],
-            f"javac could not compile {name}",
+            f"javac could not compile {folders[-1]}",
         )
         stamp.touch()
     return folder

@@ -12,7 +12,7 @@ from pathlib import Path
 from peers.asking import Answer, Peer, Runs
 from peers.data import Dataset
 from peers.getting import pip_folder
-from peers.process import asked
+from peers.process import asked, flat
 from peers.queries import Query
 
 _WORKER = Path(__file__).with_name("_pandas_rows_worker.py")
@@ -22,7 +22,7 @@ _GAPS = "the package finds few of the matches of a pattern with gaps (`X*`)"
 def ask(query: Query, data: Dataset, runs: Runs) -> Answer:
     folder = pip_folder("pandas-match-recognize", runs.build, ["pandas-match-recognize==0.2.5"])
     environment = {"PYTHONPATH": str(folder.resolve())}
-    return asked([sys.executable, str(_WORKER)], query, data, runs, environment)
+    return asked([sys.executable, str(_WORKER)], query, data, runs, flat, environment)
 
 
 PEER = Peer(

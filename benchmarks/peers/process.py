@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,17 +19,22 @@ PATIENCE = 3600  # seconds
 _TIMES = re.compile(r"seconds (\S+) warm_up (\S+) start (\S+)")
 
 
+def flat(data: Dataset) -> Path:
+    return data.flat
+
+
 def asked(
     program: Sequence[str],
     query: Query,
     data: Dataset,
     runs: Runs,
+    file: Callable[[Dataset], Path],
     environment: Mapping[str, str] | None = None,
 ) -> Answer:
     """Programs take the query, a file to warm up with, the file, where the matches go, and how often."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "matches.bin"
-        command = [*program, query.name, str(runs.warm.flat), str(data.flat), str(out), str(runs.repeat)]
+        command = [*program, query.name, str(file(runs.warm)), str(file(data)), str(out), str(runs.repeat)]
         try:
             done = subprocess.run(
                 command,

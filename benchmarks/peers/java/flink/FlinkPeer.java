@@ -19,18 +19,25 @@ public final class FlinkPeer {
 
     private FlinkPeer() {}
 
+    /** Where the events come from, in order of time, or nearly so with watermarks that allow for it. */
+    interface Events {
+        DataStream<Event> in(StreamExecutionEnvironment env) throws Exception;
+    }
+
     public static void main(String[] args) throws Exception {
-        Bench.main(args, FlinkPeer::run);
+        Bench.main(args, (query, file) -> run(query, env -> env.fromSource(source(file), inOrder(), "events")));
+    }
+
+    static WatermarkStrategy<Event> inOrder() {
+        return WatermarkStrategy.<Event>forMonotonousTimestamps().withTimestampAssigner((e, t) -> e.time);
     }
 
     /** The job's own time, from its start to its end; bringing the cluster up is not in it. */
-    private static double run(String query, String file) throws Exception {
+    static double run(String query, Events given) throws Exception {
         StreamExecutionEnvironment env = StreamExecutionEnvironment.createLocalEnvironment(TASKS);
         env.getConfig().enableObjectReuse();
         boolean[] named = Flat.typesOf(query);
-        DataStream<Event> events = env.fromSource(
-                source(file), WatermarkStrategy.<Event>forMonotonousTimestamps().withTimestampAssigner((e, t) -> e.time),
-                "events").filter(e -> named[e.type]);
+        DataStream<Event> events = given.in(env).filter(e -> named[e.type]);
         CEP.pattern(keyed(events, query), Patterns.of(query))
                 .process(new Report(query), TypeInformation.of(Long.class))
                 .sinkTo(new DiscardingSink<>());
