@@ -291,6 +291,14 @@ def test_limits(limits: str) -> None:
         assert facts(query, TABLE) == wanted
 
 
+def test_a_limit_and_another_mistake_at_one_event() -> None:
+    """The second A makes a match whose skip goes nowhere, and one run too many: the match is told first."""
+    query = "A? as a -> A as b -> A as c .partition_by(k) .skip(to_last(b)) .limit(max_runs: 3)"
+    wanted = facts(query, TABLE, engine="reference")
+    assert wanted["error"][0] == "EvaluationError"
+    assert facts(query, TABLE, engine="compiled") == wanted
+
+
 @pytest.mark.parametrize(
     "rest",
     [

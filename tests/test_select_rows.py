@@ -66,7 +66,8 @@ def queries(draw: Draw, selection: str) -> str:
             "OR(A as x, B as y)",
         )
         steps.insert(draw(st.integers(0, len(steps))), group if selection == ".strict()" else "C as z")
-    text = " -> ".join(steps)
+    arrows = (" -> ", " -> first ") if selection == ".stam()" else (" -> ",)
+    text = steps[0] + "".join(pick(*arrows) + step for step in steps[1:])
     if selection != ".strict()":
         text += pick("", "", " -> NOT C within 1s", " unless C[v == 1]")
     text += pick("", f" .within({pick('1s', '2s', '3s', '5s')})", f" .within({pick('1s', '2s', '3s')})")
@@ -155,6 +156,8 @@ def test_many_that_end_a_closure() -> None:
         ("A as a -> B as b .strict() .limit(max_runs: 1)", ALL_THAT_PASS, []),
         ("A{3,} as a -> B as b .stnm() .within(1s)", IN_A_WINDOW, [0, 0, 0, 1]),
         ("A as a -> B as b .stam()", IN_A_CHOICE, [0, 1]),
+        ("A as a -> first B as b -> C as c .stam()", IN_A_CHOICE, [0, 1, 2]),
+        ("A as a -> next B as b .stam()", ALL_THAT_PASS, []),
     ],
 )
 def test_what_a_plan_needs(query: str, how: int, chain: list[int]) -> None:

@@ -1,6 +1,8 @@
 """Which rows of a key a plan needs at all, as far as the tests of each event alone and the window tell.
 
-Under `stam` a match of a plain sequence is any choice of events that fit: a row in no choice is in no match. Under
+Under `stam` a match of a plain sequence is any choice of events that fit: a row in no choice is in no match. Where a
+run takes the first event that fits, it is the same: had it come to a match by a later event, it would have come to it
+after the first as well, so if the first is in no choice, the run comes to no match, whether it takes it or not. Under
 `stnm` only matches use events up, so a run that cannot end in one changes nothing for others: rows at which no run is
 open that can end in a match are not needed. Other plans need every row that passes a test.
 
@@ -28,16 +30,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cepheid.matching.compiled.failing_tests import cannot_fail
 from cepheid.matching.compiled.kernel.words import NEVER
 from cepheid.matching.compiled.neighbours import NO_NEIGHBOURS, neighbours_of
 from cepheid.matching.compiled.tables import Table
-from cepheid.pattern.expr import Binary, Expr, Field, In, IsNull, Literal, Unary, walk
 from cepheid.pattern.model import Arrow, Closure, Emission, Limits, Node, Selection, Sequence, SkipTo, Step
 from cepheid.plan.automaton import START
 from cepheid.plan.plan import Plan
 
 ALL_THAT_PASS, IN_A_CHOICE, IN_A_WINDOW, IN_A_ROW = range(4)
-_CANNOT_FAIL = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
 _MOST_STEPS = 16  # that are looked for
 _MOST_TESTS = 60
 
@@ -124,7 +125,7 @@ def _plain_chain(plan: Plan) -> list[int] | None:
         if len(automaton.out[state]) > 1 or len(chain) > len(automaton.edges):
             return None
         (edge,) = automaton.out[state]
-        if edge.arrow is not Arrow.ANY or edge.component:
+        if edge.arrow is Arrow.NEXT or edge.component:
             return None
         chain.append(edge.position)
         state = edge.target
@@ -207,28 +208,5 @@ def _can_be_pruned(plan: Plan) -> bool:
         and not any(a.node.next for a in automaton.absences)
         and not any(edge.absences for edge in automaton.out[START])
         and tests < _MOST_TESTS
-        and all(map(_cannot_fail, _tests_across(plan)))
+        and cannot_fail(plan)
     )
-
-
-def _tests_across(plan: Plan) -> Iterator[Expr]:
-    """All tests that look at several events."""
-    automaton = plan.automaton
-    yield from (test for p in automaton.positions for test in p.beta)
-    yield from (test for a in automaton.absences for test in a.beta)
-    yield from (test for g in plan.guards for test in g.beta)
-    yield from (c.until for c in automaton.closures if c.until is not None)
-    yield from (test for e in automaton.edges for test in e.tests)
-    yield from (test for a in automaton.accepts for test in a.tests)
-
-
-def _cannot_fail(test: Expr) -> bool:
-    """An error that a test would report must not be lost with a row."""
-    return all(_is_safe(node) for node in walk(test))
-
-
-def _is_safe(node: Expr) -> bool:
-    if isinstance(node, Binary):
-        elapsed = node.op == "-" and isinstance(node.left, Field) and isinstance(node.right, Field)
-        return node.op in _CANNOT_FAIL or elapsed
-    return isinstance(node, (Field, Literal, In, IsNull)) or (isinstance(node, Unary) and node.op == "not")
