@@ -11,7 +11,6 @@ import pyarrow as pa
 
 Columns = Mapping[str, Any]  # names and Arrow arrays of one length
 BATCH = 1 << 17
-_OF_A_FILE = 1 << 18  # a row group is a piece anyway: the more of it at once, the less is done for each batch
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,8 @@ def _row_group(
             # A dot in a name would be taken for a path.
             plain = names is not None and not any("." in name for name in names)
             columns = list(names) if plain and names is not None else None
-            for batch in opened.iter_batches(_OF_A_FILE, [group], columns, use_threads=False):
+            # A row group is a piece anyway: the more of it at once, the less is done for each batch.
+            for batch in opened.iter_batches(2 * BATCH, [group], columns, use_threads=False):
                 found = dict(zip(batch.schema.names, batch.columns, strict=True))
                 wanted = found if names is None else {name: found[name] for name in names}
                 yield Batch(at, batch.num_rows, wanted)
