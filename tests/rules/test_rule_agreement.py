@@ -7,13 +7,14 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, currently_in_test_context, given, note, settings
 from hypothesis import strategies as st
 
 from cepheid.pattern.rule_model import RuleSet
-from cepheid.rules import memory, working
+from cepheid.rules import dispatch, memory, working
 from cepheid.rules.happenings import Fired, Happening, Released
 from cepheid.rules.session import RuleSession
 
@@ -24,6 +25,7 @@ from random_rules import random_history, random_rules
 from rule_parts import plain
 from rule_runs import MOST_FIRINGS, firings_of, outcomes, plainly, rule_named, shown
 
+MANY = 1_000  # more than a rule set has
 ANY_SOURCE = st.randoms(use_true_random=False)
 QUIET = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 
@@ -49,12 +51,22 @@ def check_agreement(rng: Any) -> tuple[RuleSet, list[Any]]:
     rules, steps = random_rules(rng), random_history(rng)
     tell(rules, steps)
     expected = list(outcomes(NaiveRules(rules, tick=1, max_firings=MOST_FIRINGS), steps))
-    found = list(outcomes(session_of(rules), steps))
-    assert plainly(found) == plainly(expected)
+    check_by_value(rules, steps, expected)
     telling = RuleSession(rules, tick=1, max_firings=MOST_FIRINGS, tell_released=True)
     told = list(outcomes(telling, steps))  # it takes the long way through the network
     assert plainly(map(without_releases, told)) == plainly(expected)
     return rules, expected
+
+
+def check_by_value(rules: RuleSet, steps: list[Any], expected: list[Any]) -> None:
+    """A value of a field chooses the way of an event, or all are asked: it meets and counts the same."""
+    ways = []
+    for few in (0, MANY):
+        with patch.object(dispatch, "FEW_VALUES", few):
+            session = session_of(rules)
+        assert plainly(outcomes(session, steps)) == plainly(expected)
+        ways.append([(node.id, node.received, node.tried, node.most_stored) for node in session.network()])
+    assert ways[0] == ways[1]
 
 
 def without_releases(told: list[Happening] | str) -> list[Happening] | str:

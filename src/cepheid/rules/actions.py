@@ -1,4 +1,4 @@
-"""Actions of a firing, made ready: what they do at once, and the operations they become."""
+"""Actions of a firing as operations: values are read when it fires, and they wait for their turn."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Expr
-from cepheid.pattern.rule_model import Action, AssertEvent, AssertFact, Emit, Modify, Retract
-from cepheid.rules.closures import value_in_two_worlds, value_of
-from cepheid.rules.happenings import Emitted
+from cepheid.pattern.rule_model import Action, AssertEvent, AssertFact, Modify, Retract
+from cepheid.rules.closures import value_in_two_worlds
 from cepheid.rules.objects import Event, Thing
 from cepheid.rules.resolve import CHANGE, ReadyRule
+from cepheid.rules.values import values_of
 
 if TYPE_CHECKING:
     from cepheid.rules.operating import Operating
 
 Things = tuple[Any, ...]
 Operation = Callable[[], None]
-# What is matched, the firing's number and its time: something for the queue, or it is done already.
-Ready = Callable[["Operating", Things, int, int], Operation | None]
+Ready = Callable[
+    ["Operating", Things, int, int], Operation
+]  # of what is matched, the firing's number and its time
 
 
-def ready_action(action: Action, rule: ReadyRule) -> Ready:
+def operation_of(action: Action, rule: ReadyRule) -> Ready:
+    """Of all but `emit`, which is done at once."""
     match action:
-        case Emit(stream=stream, fields=fields):
-            return _emit(stream, rule.matched_values(fields))
         case AssertFact(type=kind, fields=fields):
             return _assert_fact(kind, rule.matched_values(fields))
         case AssertEvent(type=kind, fields=fields):
@@ -36,25 +36,8 @@ def ready_action(action: Action, rule: ReadyRule) -> Ready:
     raise AssertionError(action)
 
 
-def _values(exprs: Mapping[str, Expr]) -> Callable[[Any], dict[str, Any]]:
-    """Of values as they were matched. Written out, as it is done for each firing."""
-    known = {f"value{n}": value_of(expr) for n, expr in enumerate(exprs.values())}
-    parts = [f"{name!r}: value{n}(things)" for n, name in enumerate(exprs)]
-    made: Callable[[Any], dict[str, Any]] = eval(f"lambda things: {{{', '.join(parts)}}}", known)
-    return made
-
-
-def _emit(stream: str, exprs: Mapping[str, Expr]) -> Ready:
-    values = _values(exprs)
-
-    def act(session: Operating, things: Things, firing: int, now: int) -> None:
-        session.told.append(Emitted(stream, values(things), now, firing))
-
-    return act
-
-
 def _assert_fact(kind: str, exprs: Mapping[str, Expr]) -> Ready:
-    values = _values(exprs)
+    values = values_of(exprs)
 
     def act(session: Operating, things: Things, firing: int, now: int) -> Operation:
         fields = values(things)
@@ -64,7 +47,7 @@ def _assert_fact(kind: str, exprs: Mapping[str, Expr]) -> Ready:
 
 
 def _assert_event(kind: str, exprs: Mapping[str, Expr]) -> Ready:
-    values = _values(exprs)
+    values = values_of(exprs)
 
     def act(session: Operating, things: Things, firing: int, now: int) -> Operation:
         fields = values(things)

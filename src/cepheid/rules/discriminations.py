@@ -157,7 +157,7 @@ class ClassNode:
 
     def add(self, node: DiscriminationNode) -> None:
         self.nodes.append(node)
-        found = min(filter(None, map(_constant, node.wants.tests)), default=None, key=repr)
+        found = min(filter(None, map(constant_of, node.wants.tests)), default=None, key=repr)
         if found is None:
             self.plain.append(node)
             return
@@ -183,7 +183,7 @@ class ClassNode:
         return result
 
 
-def _constant(test: Expr) -> tuple[str, Any, Expr] | None:
+def constant_of(test: Expr) -> tuple[str, Any, Expr] | None:
     """`field == literal`, of a text or a whole number."""
     if not isinstance(test, Binary) or test.op != "==" or not isinstance(test.left, Field):
         return None

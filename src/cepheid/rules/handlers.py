@@ -1,4 +1,4 @@
-"""The way of an event through the entrance, written out as Python for each type of events.
+"""The way of an event through the entrance, written out as Python.
 
 It does what `send_event` does. Most events meet nothing: for them no object is made, only values are looked up. The
 code is made once for a network; a session binds it to its own memory, which is in the defaults of its arguments.
@@ -6,8 +6,8 @@ code is made once for a network; a session binds it to its own memory, which is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import CodeType, FunctionType
+from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
@@ -18,6 +18,7 @@ from cepheid.rules.nodes import EventJoin, FactLook, Node
 from cepheid.rules.objects import Event
 from cepheid.rules.productions import Production
 from cepheid.rules.resolve import EVENT
+from cepheid.rules.written import code_of
 
 if TYPE_CHECKING:
     from cepheid.rules.network import Network
@@ -25,36 +26,52 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Mapping[str, Any], int, Any, int], None]  # fields, time, identity, number
 Binding = Callable[["Working"], Handler]
-MOST_NODES = 16  # of a type with more, values are looked up and not asked one after the other
+ARGUMENTS = "fields, time, identity, number"
 
 
-def handler_of(net: Network, type: str, held: bool) -> Binding | None:
-    """None if there is too much to ask. `held`: events of this type may be retracted by a rule."""
-    nodes = [n for n in net.discriminations.values() if (n.wants.kind, n.wants.type) == (EVENT, type)]
-    if len(nodes) > MOST_NODES:
-        return None
-    source = _Source(type, held)
-    for at, node in enumerate(nodes):
-        source.ask(at, node)
-    source.came(net.classes[EVENT, type].count, [f"ok{at}" for at in range(len(nodes))])
-    if any(join.same and join.wants in nodes for n in net.nodes for join in n.joins):
-        flags = ", ".join(f"(ok{at}, {source.name('node', node)})" for at, node in enumerate(nodes))
-        source.line(f"working.passed = [node for ok, node in ({flags},) if ok]")
-    for at, node in enumerate(nodes):
-        source.store(at, node)
-    joins = [(join, at) for at, node in enumerate(nodes) for join in node.joins]
-    for join, at in sorted(joins, key=lambda pair: -pair[0].child.depth):
-        source.join(at, join)
-    for at, node in enumerate(nodes):
-        for entry in node.entries:
-            source.enter(at, entry)
-    return source.compiled()
+class Writer:
+    """Writes handlers of events of one type: for all that ask for them, or for some, of which tests are known."""
+
+    def __init__(self, net: Network, type: str, held: bool) -> None:
+        """`held`: events of this type may be retracted by a rule."""
+        self.type, self.held = type, held
+        self.count = net.classes[EVENT, type].count
+        self.nodes: list[EventNode] = [
+            n for n in net.discriminations.values() if (n.wants.kind, n.wants.type) == (EVENT, type)
+        ]
+        own = set(self.nodes)
+        self.traced = any(join.same and join.wants in own for n in net.nodes for join in n.joins)
+
+    def handler(self) -> Binding:
+        return self._written(_Source(self), self.nodes, frozenset())
+
+    def handler_for(self, nodes: Sequence[EventNode], true: frozenset[Expr]) -> Binding:
+        """For one of many values: there are others like it, and all have the same code."""
+        return self._written(_Alike(self), nodes, true)
+
+    def _written(self, source: _Source, nodes: Sequence[EventNode], true: frozenset[Expr]) -> Binding:
+        for at, node in enumerate(nodes):
+            source.ask(at, node, true)
+        source.came(self.count, [f"ok{at}" for at in range(len(nodes))], len(self.nodes) > 1)
+        if self.traced:
+            flags = "".join(f"(ok{at}, {source.name('node', node)}), " for at, node in enumerate(nodes))
+            source.line(f"working.passed = [node for ok, node in ({flags}) if ok]")
+        for at, node in enumerate(nodes):
+            source.store(at, node)
+        joins = [(join, at) for at, node in enumerate(nodes) for join in node.joins]
+        for join, at in sorted(joins, key=lambda pair: -pair[0].child.depth):
+            source.join(at, join)
+        for at, node in enumerate(nodes):
+            for entry in node.entries:
+                source.enter(at, entry)
+        return source.compiled()
 
 
 class _Source:
-    def __init__(self, type: str, held: bool) -> None:
-        self.lines: list[str] = ["    event = None"]
+    def __init__(self, writer: Writer) -> None:
+        self.lines: list[str] = ["event = None"]
         self.known: dict[str, Any] = {
+            "new": Event.__new__,
             "Event": Event,
             "Element": Element,
             "lookup_key": lookup_key,
@@ -65,7 +82,7 @@ class _Source:
             "working": lambda working: working,
             "journal": lambda working: working.journal,
         }
-        self.type, self.held = type, held
+        self.type, self.held = writer.type, writer.held
 
     def name(self, what: str, thing: Any) -> str:
         name = f"{what}{len(self.known)}"
@@ -77,8 +94,11 @@ class _Source:
         self.bound[name] = find
         return name
 
+    def counter(self, number: int | None) -> str:
+        return str(number)
+
     def line(self, text: str, deep: int = 1) -> None:
-        self.lines.append("    " * deep + text)
+        self.lines.append("    " * (deep - 1) + text)
 
     def made(self, deep: int) -> None:
         """From here on there is an event. It is made without its `__init__`, which takes longer."""
@@ -98,11 +118,7 @@ class _Source:
             self.line(f"event.{name} = {value}", deep + 1)
 
     def compiled(self) -> Binding:
-        names = ", ".join(self.bound)
-        head = f"def handle(fields, time, identity, number, {names}):"
-        self.known["new"] = Event.__new__
-        exec(compile("\n".join([head, *self.lines]), "<handler of events>", "exec"), self.known)
-        code: CodeType = self.known["handle"].__code__
+        code = code_of(ARGUMENTS, tuple(self.bound), tuple(self.lines))
         known, find = self.known, tuple(self.bound.values())
 
         def bind(working: Working) -> Handler:
@@ -112,16 +128,16 @@ class _Source:
 
     # The parts of a handler.
 
-    def came(self, count: int, passed: list[str]) -> None:
+    def came(self, count: int, passed: list[str], several: bool) -> None:
         """An event that passes nothing is done, and cannot fail any more: it needs no note."""
-        self.line(f"if not ({' or '.join(passed)}):")
-        self.line(f"{self.own('counts', lambda w: w.counts)}[{count}] += 1", 2)
+        self.line(f"if not ({' or '.join(passed) or False}):")
+        self.line(f"{self.own('counts', lambda w: w.counts)}[{self.counter(count)}] += 1", 2)
         self.line("return", 2)
-        if len(passed) > 1:
-            self.line(f"journal.append({count})")
+        if several:
+            self.line(f"journal.append({self.counter(count)})")
 
-    def ask(self, at: int, node: EventNode) -> None:
-        inline = [_inline(test) for test in node.wants.tests]
+    def ask(self, at: int, node: EventNode, true: frozenset[Expr]) -> None:
+        inline = [_inline(test) for test in node.wants.tests - true]
         self.line(f"ok{at} = True")
         for number, text in enumerate(filter(None, inline)):
             value, right_kind, compared = text
@@ -136,7 +152,7 @@ class _Source:
         if None in inline:
             self.line(f"if ok{at}:")
             self._ask_slowly(at, node, 2)
-        self.line(f"if ok{at}: journal.append({node.count})")
+        self.line(f"if ok{at}: journal.append({self.counter(node.count)})")
 
     def _ask_slowly(self, at: int, node: EventNode, deep: int) -> None:
         self.made(deep)
@@ -179,10 +195,10 @@ class _Source:
             f"for element in found if len(found) == 1 else {index}.narrowed(found, {since}, {until}):", 5
         )
         self.line("objects = element.objects", 6)
-        self.line(f"journal.append({join.count})", 6)
+        self.line(f"journal.append({self.counter(join.count)})", 6)
         self.line(f"if {since} <= objects[{join.against}].time <= {until}:", 6)
-        self.line(f"journal.append({join.child.count})", 7)
-        self.line(f"journal.append({fires.count})", 7)
+        self.line(f"journal.append({self.counter(join.child.count)})", 7)
+        self.line(f"journal.append({self.counter(fires.count)})", 7)
         made = self.own("made", lambda w: w.made)
         self.line(f"{made}.append(({self.name('rule', fires.rule)}, ({', '.join(things)},)))", 7)
 
@@ -273,8 +289,24 @@ class _Source:
             self.line(f"{self.name('receive', child.receive)}(working, (event, fact))", 6)
             return
         assert child.memory is not None
-        self.line(f"journal.append({child.count})", 6)
+        self.line(f"journal.append({self.counter(child.count)})", 6)
         self._add(child.memory, ("event", "fact"), kept[1], 6)
+
+
+class _Alike(_Source):
+    """What differs is known by name, all of it as arguments: so the text is the same for all that are alike."""
+
+    def counter(self, number: int | None) -> str:
+        return self.name("count", number)
+
+    def compiled(self) -> Binding:
+        code = code_of(ARGUMENTS, (*self.known, *self.bound), tuple(self.lines))
+        known, find = tuple(self.known.values()), tuple(self.bound.values())
+
+        def bind(working: Working) -> Handler:
+            return FunctionType(code, {}, "handle", (*known, *[one(working) for one in find]))
+
+        return bind
 
 
 def _key(exprs: tuple[Expr, ...], objects: tuple[str, ...] = ("event",)) -> str | None:

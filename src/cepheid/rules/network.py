@@ -10,7 +10,8 @@ from typing import Any
 from cepheid.rules.chains import Chain, Discrimination, Keeping, Step, chains_of
 from cepheid.rules.closures import places, test_in_two_worlds
 from cepheid.rules.discriminations import ClassNode, DiscriminationNode, EventNode, FactNode
-from cepheid.rules.handlers import Binding, handler_of
+from cepheid.rules.dispatch import handler_of
+from cepheid.rules.handlers import Binding
 from cepheid.rules.memory import Element, MemoryPlan, Waiting
 from cepheid.rules.nodes import EventJoin, FactLook, Node, NoFactLook
 from cepheid.rules.productions import NoEventLook, Production

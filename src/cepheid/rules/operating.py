@@ -37,12 +37,12 @@ class Operating:
         self.firings = 0
         self.skipped: Counter[tuple[str, str]] = Counter()
         self.told: list[Happening] = []  # by the input at hand
-        self._queue: deque[Operation] = deque()
+        self.queue: deque[Operation] = deque()
         self._budget = self.max_firings
         self._last: Event | None = None
 
     def _run(self) -> None:
-        queue = self._queue
+        queue = self.queue
         while queue:
             queue.popleft()()
             if self.working.made:
@@ -211,21 +211,17 @@ class Operating:
 
     def _carry_out(self) -> None:
         """All that one operation has made, in order; none is taken back by another."""
-        made, now, told, queue = self.working.made, self.now, self.told, self._queue
+        made, now = self.working.made, self.now
         firings = sorted(made, key=place_in_order) if len(made) > 1 else made[:]
         made.clear()
         self.working.journal.append((setattr, self, "firings", self.firings))
-        actions = self.program.actions
+        fire = self.program.fire
         for rule, things in firings:
             number = self.firings = self.firings + 1
             self._budget -= 1
             if self._budget < 0:
                 self._stop()
-            told.append(Fired(rule.rule.name, now, rule.objects(things), number))
-            for act in actions[rule.number]:
-                operation = act(self, things, number, now)
-                if operation is not None:
-                    queue.append(operation)
+            fire[rule.number](self, things, number, now)
 
     def _stop(self) -> None:
         fired = [h.rule for h in self.told if isinstance(h, Fired)][-RECENT:]

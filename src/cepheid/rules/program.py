@@ -7,7 +7,7 @@ from functools import cached_property
 from hashlib import sha256
 
 from cepheid.pattern.rule_model import Retract, RuleSet
-from cepheid.rules.actions import ready_action
+from cepheid.rules.firing import fire_of
 from cepheid.rules.network import Network
 from cepheid.rules.resolve import ready_rule
 from cepheid.rules.stamps import Shown, as_inside
@@ -18,7 +18,7 @@ class RuleProgram:
         """`tick`: the microseconds of one tick of the clock. `shown`: times as rules see them."""
         self.ruleset, self.tick, self.shown = ruleset, tick, shown
         self.rules = [ready_rule(rule, n, tick, shown) for n, rule in enumerate(ruleset.rules)]
-        self.actions = [[ready_action(a, r) for a in r.rule.actions] for r in self.rules]
+        self.fire = [fire_of(rule) for rule in self.rules]
         self.retractable = frozenset(
             rule.lines[rule.place_of(action.variable)].type
             for rule in self.rules

@@ -31,6 +31,7 @@ from cepheid.rules.changed_fact import OLD, FactField
 from cepheid.rules.closures import NOW, place, places
 from cepheid.rules.stamps import Shown, Stamp, as_inside
 from cepheid.rules.windows import has_time
+from cepheid.rules.written import written
 
 FACT, EVENT, CHANGE = "fact", "event", "change"
 
@@ -76,11 +77,18 @@ class ReadyRule:
 
     @cached_property
     def objects(self) -> Callable[[tuple[Any, ...]], dict[str, Any]]:
-        """Of one object for each line: what a firing matched, by variable. Written out, as each firing asks for it."""
+        """Of one object for each line: what a firing matched, by variable."""
+        made: Callable[[tuple[Any, ...]], dict[str, Any]] = written(
+            "things", [f"return {self.objects_text}"], {}
+        )
+        return made
+
+    @property
+    def objects_text(self) -> str:
+        """The same as Python: a firing has it written out."""
         parts = [f"{name!r}: things[{at}]" for at, name in self.names]
         parts += [f"{name!r}: things[{at}].fact" for at, name in self.changed_names]
-        made: Callable[[tuple[Any, ...]], dict[str, Any]] = eval(f"lambda things: {{{', '.join(parts)}}}")
-        return made
+        return f"{{{', '.join(parts)}}}"
 
     def positive(self, *kinds: str) -> list[Line]:
         return [line for line in self.lines if not line.absent and line.kind in kinds]

@@ -79,41 +79,47 @@ class RuleSession(Operating):
         journal, made = working.journal, working.made
         clock, number = self.clock, self.number
         past: list[Happening] = []  # what the time before the event has led to
-        for type, fields, time, identity in events:
-            mark, before = len(journal), number
-            try:
-                if time != clock:
-                    if mark > SUM_AFTER:
-                        mark = working.begin()
-                    if silent and clock is not None and time > clock and not working.dates:
-                        self._set_clock(time)  # all that `_turn` has to do
-                    else:
-                        past = self._turn(time)
-                        number = self.number
-                    clock = time
-                if identity is None:
-                    identity = self._identity(type, True, fields, None)
-                number += 1
-                self.number = number
+        try:
+            for type, fields, time, identity in events:
+                since = mark = len(journal)
+                before = number
                 try:
-                    handler = handlers[type]
-                except KeyError:
-                    handler = self._handler(type)
-                since = len(journal)
-                if handler is not None:
-                    handler(fields, time, identity, number)
-                    if not made and not past:
-                        continue
-                    self._follow(None, past, since)
-                else:
-                    self._follow(self._event(type, fields, identity, None), past, since)
-            except BaseException:
-                self._take_back(before, mark)
-                raise
-            told += past
-            past, number = [], self.number
-            if mark > SUM_AFTER:
-                working.begin()
+                    if time != clock:
+                        if mark > SUM_AFTER:
+                            mark = working.begin()
+                        if silent and clock is not None and time > clock and not working.dates:
+                            self._set_clock(time)  # all that `_turn` has to do
+                        else:
+                            self.number = number
+                            past = self._turn(time)
+                            number = self.number
+                        clock, since = time, len(journal)
+                    if identity is None:
+                        identity = self._identity(type, True, fields, None)
+                    number += 1
+                    try:
+                        handler = handlers[type]
+                    except KeyError:
+                        handler = self._handler(type)
+                    if handler is not None:
+                        handler(fields, time, identity, number)
+                        if not made and not past:
+                            continue
+                        self.number = number
+                        self._follow(None, past, since)
+                    else:
+                        self.number = number
+                        self._follow(self._event(type, fields, identity, None), past, since)
+                except BaseException:
+                    number = before
+                    self._take_back(before, mark)
+                    raise
+                told += past
+                past, number = [], self.number
+                if mark > SUM_AFTER:
+                    working.begin()
+        finally:
+            self.number = number
         return told
 
     def retract_event(self, type: str, identity: Any, time: int | None = None) -> list[Happening]:
@@ -169,7 +175,7 @@ class RuleSession(Operating):
 
     def _take_back(self, number: int, mark: int) -> None:
         """As it was when the journal was so long."""
-        self._queue.clear()
+        self.queue.clear()
         self._last = None
         self.working.take_back(mark)
         self.number = number
@@ -181,7 +187,7 @@ class RuleSession(Operating):
             told += self._turn(time)
             self.told = told
             self._set_budget()
-            self._queue.append(operation)
+            self.queue.append(operation)
             self._run()
         return told
 
@@ -201,13 +207,9 @@ class RuleSession(Operating):
         return self.told
 
     def _set_clock(self, time: int) -> None:
-        self.working.journal.append((self._set_clock_back, self.clock))
+        self.working.journal.append((_set_clock_back, self, self.clock))
         self.clock = time
         self.working.move_to(time)
-
-    def _set_clock_back(self, time: int | None) -> None:
-        self.clock = time
-        self.working.clock = -INF if time is None else time
 
     def _follow(self, event: Event | None, told: list[Happening], since: int) -> None:
         """What an event leads to; None: its way through the network is done. `since`: where its journal begins."""
@@ -219,7 +221,7 @@ class RuleSession(Operating):
             self._carry_out()
         if self.tell_released:
             self._release_last()
-        if self._queue:
+        if self.queue:
             self._run()
             self.working.tidy()
 
@@ -271,3 +273,8 @@ class RuleSession(Operating):
 
 def _ignore(fields: Fields, time: int, identity: Any, number: int) -> None:
     """No rule asks for events of this type."""
+
+
+def _set_clock_back(session: RuleSession, time: int | None) -> None:
+    session.clock = time
+    session.working.clock = -INF if time is None else time
