@@ -211,7 +211,8 @@ class Operating:
 
     def _carry_out(self) -> None:
         """All that one operation has made, in order; none is taken back by another."""
-        made, now = self.working.made, self.now
+        made, now = self.working.made, self.clock
+        assert now is not None
         firings = sorted(made, key=place_in_order) if len(made) > 1 else made[:]
         made.clear()
         self.working.journal.append((setattr, self, "firings", self.firings))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cepheid.rules.productions import Firing
 
 FORGET_AFTER = 1_000  # ended states of facts, before it is asked which of them are of use
-SUM_AFTER = 1_000  # notes in the journal, before it is closed in the middle of many events
+SUM_AFTER = 100  # notes in the journal, before it is closed between events; notes that die young are cheap
 
 
 class Working:
