@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -154,6 +155,11 @@ class Job:
         with self.started() as process:
             assert process.wait(timeout=900) == 0, self.said()
 
+    def forget(self) -> None:
+        """As if it had never run."""
+        for folder in ("checkpoint", "matches", "dead"):
+            shutil.rmtree(self.root / folder, ignore_errors=True)
+
     def said(self) -> str:
         return (self.root / "log").read_text(errors="replace")[-6000:]
 
@@ -175,12 +181,22 @@ class Kill:
     seconds: float
 
 
+class Missed(Exception):
+    """The moment was too short for a machine that has much else to do."""
+
+
 Moment = Callable[[Job, random.Random], bool]  # has it come?
 
 
 def when_marked(job: Job, chance: random.Random) -> Moment:
     """The very first start, while it notes what the checkpoint belongs to."""
-    return lambda job, chance: job.any("checkpoint/cepheid/_temporary")
+
+    def come(job: Job, chance: random.Random) -> bool:
+        if job.active:
+            raise Missed
+        return job.any("checkpoint/cepheid/_temporary")
+
+    return come
 
 
 def in_the_start(job: Job, chance: random.Random) -> Moment:
@@ -249,6 +265,28 @@ def kill_at(job: Job, choose: Callable[[Job, random.Random], Moment], chance: ra
     job.kills.append(Kill(choose.__name__, active, commits, job.open_batch, time.monotonic() - begun))
 
 
+TRIES = 5  # a busy machine is told late of a moment, and may let it pass
+WITHIN_A_BATCH = (when_begun, when_state_is_kept, when_half_written, when_all_sinks_are_written)
+
+
+def kill_at_first_start(job: Job, chance: random.Random) -> None:
+    for _ in range(TRIES):
+        with suppress(Missed):
+            kill_at(job, when_marked, chance)
+            return
+        job.forget()
+    pytest.fail(f"{when_marked.__name__} was missed each time: {job.said()}")
+
+
+def hit(job: Job, choose: Callable[[Job, random.Random], Moment], chance: random.Random) -> None:
+    """A kill at a moment that is to be within a batch finds it so."""
+    for _ in range(TRIES):
+        kill_at(job, choose, chance)
+        if choose not in WITHIN_A_BATCH or job.kills[-1].open_batch is not None:
+            return
+    pytest.fail(f"{choose.__name__} was missed each time: {job.kills}")
+
+
 # --- what is compared ----------------------------------------------------------------------------------------
 
 
@@ -283,8 +321,6 @@ def check_kills(job: Job, least_active: int) -> None:
     assert sum(kill.active for kill in job.kills) >= least_active, job.kills
     assert commits == sorted(commits)
     assert commits[-1] > commits[0], job.kills
-    # Kills at random moments may all fall between batches, the shorter batches are; the others may not.
-    assert sum(kill.open_batch is not None for kill in job.kills) * 3 >= len(job.kills), job.kills
     assert len(job.batches("commits")) > commits[-1], job.kills
 
 
@@ -318,8 +354,9 @@ def test_ten_kills_lose_nothing_and_write_nothing_twice(
     job = Job(tmp_path, "sinks")
     seed = random.randrange(1_000_000)
     chance = random.Random(seed)
-    for choose in (when_marked, *chance.sample(NINE, len(NINE))):
-        kill_at(job, choose, chance)
+    kill_at_first_start(job, chance)
+    for choose in chance.sample(NINE, len(NINE)):
+        hit(job, choose, chance)
     before = time.monotonic()
     job.finish()
     told(f"seed {seed}", *job.kills, f"last run: {time.monotonic() - before:.0f} s")
@@ -346,7 +383,7 @@ def test_three_kills_with_the_file_sink_of_spark(
     job = Job(tmp_path, "plain")
     chance = random.Random()
     for choose in (at_random, when_begun, at_random):
-        kill_at(job, choose, chance)
+        hit(job, choose, chance)
     job.finish()
     told(*job.kills)
 
