@@ -83,7 +83,7 @@ def _beside(planned: PlannedStream, program: Program) -> tuple[Plan, ...]:
     def in_columns(plan: Plan) -> bool:
         return plan.trends is not None and all(len(c.path) < 2 for c in plan.trends.columns)
 
-    able = [s.plan for s in program if in_columns(s.plan) and can_be_compiled(s, program) is None]
+    able = [s.plan for s in program if in_columns(s.plan) and can_be_compiled(s) is None]
     if planned.plan not in able:
         return ()
     return tuple(plan for plan in able if partitions(plan) == partitions(planned.plan))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheid.engines.columnar.choice import can_be_compiled
+from cepheid.engines.columnar.choice import can_be_compiled, why_not_alone
 from cepheid.engines.network import MakeMatcher, reference
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.errors import InputMistake
@@ -41,7 +41,7 @@ def _why_not(planned: PlannedStream, program: Program, engine: str, listens: boo
         return "it forecasts its open runs"
     if engine == "auto" and not is_ready():
         return "the kernel is not compiled on this machine yet"
-    return can_be_compiled(planned, program)
+    return can_be_compiled(planned) or why_not_alone(planned, program)
 
 
 def known_engine(name: str) -> str:

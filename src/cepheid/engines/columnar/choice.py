@@ -34,6 +34,9 @@ class Choice:
     scan: Scan | None = None
     streams: tuple[StreamPlan, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)  # by stream
+    fed: Mapping[tuple[str, ...], Scan] = field(
+        default_factory=dict
+    )  # the columns of those that feed on others
     reason: str | None = None  # for all of them
 
     def others(self, program: Program) -> tuple[PlannedStream, ...]:
@@ -81,23 +84,59 @@ def _can_be_type(kind: pa.DataType) -> bool:
 
 def choose(program: Program, scan: Scan, columns: Columns) -> Choice:
     """Loads the kernel's parts, so it is asked last."""
-    from cepheid.engines.columnar.groups import event_type
-
-    event = event_type(scan, columns)
-    streams: list[StreamPlan] = []
+    streams: dict[str, StreamPlan] = {}
     reasons: dict[str, str] = {}
+    fed: dict[tuple[str, ...], Scan] = {}
     for planned in program:
-        found = _missing(planned, scan) or compiled(planned, program, event, columns.type)
+        found = _chosen(planned, program, scan, columns, fed)
         if isinstance(found, str):
             reasons[planned.name] = found
         else:
-            streams.append(found)
-    return Choice(scan, tuple(streams), reasons)
+            streams[planned.name] = found
+    _leave_together(program, streams, reasons)
+    return Choice(scan, tuple(streams.values()), reasons, fed)
 
 
-def compiled(
-    planned: PlannedStream, program: Program, event: Type, type_column: str = "type"
+def _chosen(
+    planned: PlannedStream,
+    program: Program,
+    scan: Scan,
+    columns: Columns,
+    fed: dict[tuple[str, ...], Scan],
 ) -> StreamPlan | str:
+    from cepheid.engines.columnar.feeding import can_feed, fed_types
+    from cepheid.engines.columnar.groups import event_type
+
+    own = fed_types(planned, program, scan, columns) if planned.feeds_on else scan
+    if isinstance(own, str):
+        return own
+    found = _missing(planned, own) or compiled(planned, event_type(own, columns), columns.type)
+    if isinstance(found, str):
+        return found
+    if planned.feeds_on:
+        fed[planned.feeds_on] = own
+    return (can_feed(found) if feeds_others(planned, program) else None) or found
+
+
+def _leave_together(program: Program, streams: dict[str, StreamPlan], reasons: dict[str, str]) -> None:
+    """Streams that feed each other are all taken, or none: matches do not go from one matcher to the other."""
+    again = True
+    while again:
+        again = False
+        for planned in program:
+            for name in planned.feeds_on:
+                if (name in reasons) == (planned.name in reasons):
+                    continue
+                if name in reasons:
+                    reasons[planned.name] = f"it feeds on `{name}`, which the reference matcher takes"
+                else:
+                    reasons[name] = f"`{planned.name}` feeds on it, which the reference matcher takes"
+                again = True
+    for name in reasons:
+        streams.pop(name, None)
+
+
+def compiled(planned: PlannedStream, event: Type, type_column: str = "type") -> StreamPlan | str:
     """A stream for the kernel, or why it cannot take it."""
     from cepheid.engines.columnar.groups import StreamPlan
     from cepheid.engines.columnar.per_event import PlanBits
@@ -105,7 +144,7 @@ def compiled(
     from cepheid.matching.compiled.unsupported import Unsupported
     from cepheid.trends.aggregates import TrendShape
 
-    reason = can_be_compiled(planned, program)
+    reason = can_be_compiled(planned)
     if reason is not None:
         return reason
     try:
@@ -121,17 +160,24 @@ def compiled(
         return str(reason)
 
 
-def can_be_compiled(planned: PlannedStream, program: Program) -> str | None:
-    """Why it cannot, by its place among the streams and what it asks for: that can be said without events."""
+def can_be_compiled(planned: PlannedStream) -> str | None:
+    """Why it cannot, by what it asks for: that can be said without events."""
     if planned.plan.trends is not None and (reason := _why_not_trends(planned)) is not None:
         return reason
     if planned.plan.forecast is not None and (reason := _why_no_forecasts(planned)) is not None:
         return reason
+    return None
+
+
+def why_not_alone(planned: PlannedStream, program: Program) -> str | None:
+    """Where matches are found as events come, they do not go from the compiled matcher to another stream."""
     if planned.feeds_on:
         return "it feeds on another stream"
-    if any(planned.name in other.feeds_on for other in program):
-        return "another stream feeds on it"
-    return None
+    return "another stream feeds on it" if feeds_others(planned, program) else None
+
+
+def feeds_others(planned: PlannedStream, program: Program) -> bool:
+    return any(planned.name in other.feeds_on for other in program)
 
 
 def _why_not_trends(planned: PlannedStream) -> str | None:

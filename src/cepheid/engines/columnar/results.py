@@ -26,6 +26,7 @@ from cepheid.matching.compiled.findings import FindingsReader
 from cepheid.matching.compiled.kernel.emission import (
     EVENT_ROW,
     MATCH,
+    OUT_DETECTED,
     OUT_EVENTS,
     OUT_FIRST,
     OUT_KEY,
@@ -49,6 +50,7 @@ class StreamAnswer:
     timeouts: list[Row]
     pending: list[Row]
     foretold: ForecastAnswer | None = None
+    detected: Numbers | None = None  # when each match became certain, if another stream feeds on them
 
 
 @dataclass
@@ -57,6 +59,7 @@ class Listed:
 
     rows: list[Row] = field(default_factory=list)
     keys: list[list[Any]] = field(default_factory=list)
+    detected: list[int] = field(default_factory=list)  # of matches
 
     def in_order(self) -> list[Row]:
         return [self.rows[i] for i in in_order(self.keys).tolist()] if self.rows else []
@@ -75,6 +78,7 @@ class StreamResults:
         self.foretold: ForecastAnswer | None = None
         self.tables: list[pa.Table] = []
         self.table_keys: list[list[Any]] = []
+        self.table_detected: list[Numbers] = []
 
     def add(self, rows: Sorted, answers: Answers, end: int) -> None:
         places = places_of(answers, rows)
@@ -89,9 +93,17 @@ class StreamResults:
             noted = match_left(self.stream.plan, rows, key, self.types, self.columns, end)
             self._list(rows, noted.found, noted.places())
 
-    def answer(self) -> StreamAnswer:
+    def answer(self, feeds: bool) -> StreamAnswer:
+        """`feeds`: another stream feeds on the matches."""
         listed = {kind: self.listed[kind].in_order() for kind in ("timeout", "pending")}
-        return StreamAnswer(self._matches(), listed["timeout"], listed["pending"], self.foretold)
+        detected = self._detected() if feeds else None
+        return StreamAnswer(self._matches(), listed["timeout"], listed["pending"], self.foretold, detected)
+
+    def _detected(self) -> Numbers:
+        """In the order of the matches."""
+        listed = self.listed["match"]
+        found = np.concatenate([*self.table_detected, np.array(listed.detected, np.int64)])
+        return found[in_order([*self.table_keys, *listed.keys])] if len(found) else found
 
     def forecast(
         self, rows: Sorted, group: Group, schema: Schema, end: int, pool: Executor, threads: int
@@ -118,6 +130,7 @@ class StreamResults:
         assert self.table is not None
         self.tables.append(self.table.read(answers, matches, rows))
         self.table_keys.append(places.taken(matches).keys(rows.table, len(self.columns.order)))
+        self.table_detected.append(answers.rows[matches, OUT_DETECTED])
 
     # Objects.
 
@@ -147,7 +160,9 @@ class StreamResults:
         for kind, listed in self.listed.items():
             which = np.flatnonzero(kinds == kind) if len(kinds) else np.zeros(0, np.int64)
             if len(which):
-                listed.rows += [self._row(found[i]) for i in which.tolist()]
+                own = [found[i] for i in which.tolist()]
+                listed.rows += [self._row(one) for one in own]
+                listed.detected += [one.detected for one in own if isinstance(one, Match)]
                 listed.keys.append(places.taken(which).keys(rows.table, len(self.columns.order)))
 
     def _row(self, found: Finding) -> Row:

@@ -44,6 +44,7 @@ class Work:
     memory: int  # bytes of kept rows
     threads: int
     on_piece: Callable[[PieceRead], None]  # told of each piece, in order
+    feeding: frozenset[str] = frozenset()  # streams that others feed on
 
 
 def run(work: Work) -> Answer:
@@ -114,4 +115,7 @@ def _match(
                 take_trends(group, results, rows, end)
                 for made in forecasts:
                     made.result()
-    return {s.name: result.answer() for s, result in zip(group.streams, results, strict=True)}
+    return {
+        s.name: result.answer(s.name in work.feeding)
+        for s, result in zip(group.streams, results, strict=True)
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +30,10 @@ from cepheid.errors import EvaluationError
 from cepheid.explain.unseen import FieldsSeen
 
 if TYPE_CHECKING:
+    from cepheid.engines.columnar.groups import StreamPlan
     from cepheid.engines.columnar.reading import PieceRead
-    from cepheid.engines.columnar.run import Answer
+    from cepheid.engines.columnar.run import Answer, Work
+    from cepheid.engines.columnar.scan import Scan
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def _in_columns(program: Program, source: Source) -> Choice:
     from cepheid.engines.columnar.groups import fields_needed
 
     try:
-        scan = source.scan([fields_needed(s.plan) for s in program if can_be_compiled(s, program) is None])
+        scan = source.scan([fields_needed(s.plan) for s in program if can_be_compiled(s) is None])
     except NotInColumns as why:
         return by_reference(str(why))
     reason = unreadable(scan, source.columns)
@@ -89,29 +91,48 @@ class CompiledRun:
 
     def answer(self) -> Answer | None:
         """None: it has to be left to the reference matcher, for example to say what is wrong with an expression."""
-        from cepheid.engines.columnar.groups import groups_of
-        from cepheid.engines.columnar.run import Work, run
         from cepheid.matching.compiled.unsupported import Unsupported
 
-        assert self.choice.scan is not None
-        columns = self.source.columns
-        work = Work(
-            self.choice.scan,
-            columns,
-            groups_of(self.choice.streams, self.choice.scan, columns),
+        try:
+            found = self._run()
+            self._tell()
+        except (EvaluationError, Unsupported, pa.ArrowException):
+            return None
+        return found
+
+    def _run(self) -> Answer:
+        """Stage by stage: a stream after all that it feeds on."""
+        from cepheid.engines.columnar.feeding import stages, with_matches
+        from cepheid.engines.columnar.run import run
+
+        base = self.choice.scan
+        assert base is not None
+        first, *more = stages(self.choice.streams)
+        work = self._work(first.streams, base)
+        answer = run(work)
+        now = max((t for t in (work.now, answer.last) if t is not None), default=None)
+        for stage in more:
+            scan = with_matches(self.choice.fed[stage.feeds_on], base, stage, self.program, answer.streams)
+            later = replace(self._work(stage.streams, scan), now=now, on_piece=lambda found: None)
+            answer.streams.update(run(later).streams)
+        return answer
+
+    def _work(self, streams: Sequence[StreamPlan], scan: Scan) -> Work:
+        from cepheid.engines.columnar.groups import groups_of
+        from cepheid.engines.columnar.run import Work
+
+        return Work(
+            scan,
+            self.source.columns,
+            groups_of(streams, scan, self.source.columns),
             lambda name: match_columns(self.program[name], late=False),
             lambda name: side_columns(self.program, name, "outcome"),
             self.options.now,
             self.options.memory or memory_for_rows(),
             self.options.threads or cores(),
             self._on_piece,
+            frozenset(name for stream in self.choice.streams for name in stream.planned.feeds_on),
         )
-        try:
-            found = run(work)
-            self._tell()
-        except (EvaluationError, Unsupported, pa.ArrowException):
-            return None
-        return found
 
     def _on_piece(self, found: PieceRead) -> None:
         self.source.progress.done = found.piece.done

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from cepheid.engines.columnar.choice import FEW, FEW_TO_COMPILE, compiled
+from cepheid.engines.columnar.choice import FEW, FEW_TO_COMPILE, choose, compiled, feeds_others
+from cepheid.engines.columnar.scan import Scan
+from cepheid.engines.local.events import Columns as EventColumns
 from cepheid.engines.local.frames import arrow_type
 from cepheid.engines.local.run import Job
 from cepheid.engines.program import PlannedStream, Program
@@ -24,7 +26,7 @@ from cepheid.matching.compiled.arrow_terms import Fields, Stays
 from cepheid.matching.compiled.arrow_tests import condition
 from cepheid.matching.compiled.ready import is_ready
 from cepheid.pattern.expr import Expr
-from cepheid.pattern.types import Type, common, struct_of
+from cepheid.pattern.types import STRING, TIMESTAMP, Type, common, struct_of
 
 Columns = Mapping[str, pa.DataType]
 
@@ -34,8 +36,9 @@ def tests_of_job(job: Job, planned: PlannedStream) -> TestsPlaced:
     mine = {s.name for s in job.choice.streams}
     if planned.name not in mine:
         return _by_reference(job.choice.why_not(planned.name))
-    assert job.choice.scan is not None
-    return _by_kernel(planned, job.choice.scan.types)
+    scan = job.choice.fed[planned.feeds_on] if planned.feeds_on else job.choice.scan
+    assert scan is not None
+    return _by_kernel(planned, scan.types)
 
 
 def tests_of_program(program: Program, planned: PlannedStream) -> TestsPlaced | None:
@@ -43,12 +46,23 @@ def tests_of_program(program: Program, planned: PlannedStream) -> TestsPlaced | 
     event = _declared(program)
     if event is None:
         return None
-    found = compiled(planned, program, event)
-    if isinstance(found, str):
-        return _by_reference(found)
+    columns = {name: arrow_type(kind) for name, kind in event.fields}
+    if planned.feeds_on or feeds_others(planned, program):
+        own = {"time": arrow_type(TIMESTAMP), "type": arrow_type(STRING)}
+        choice = choose(program, Scan({**columns, **own}, ()), EventColumns())
+        reason = choice.why_not(planned.name)
+        columns = {
+            **columns,
+            **(choice.fed[planned.feeds_on].types if planned.feeds_on and not reason else {}),
+        }
+    else:
+        found = compiled(planned, event)
+        reason = found if isinstance(found, str) else None
+    if reason is not None:
+        return _by_reference(reason)
     least = FEW if is_ready() else FEW_TO_COMPILE
     note = f"the compiled matcher is for files, lists and tables of {least:,} events and more"
-    return _by_kernel(planned, {name: arrow_type(kind) for name, kind in event.fields}, note)
+    return _by_kernel(planned, columns, note)
 
 
 def _by_reference(reason: str | None) -> TestsPlaced:

@@ -210,8 +210,14 @@ def _sorted(batches: Iterator[list[Event]], size: int) -> Iterator[list[Event]]:
         raise InputMistake(
             "the order columns hold values that cannot be compared with each other", code="bad_order"
         ) from None
-    for at in range(0, len(events), size):
-        yield events[at : at + size]
+    at = 0
+    while at < len(events):
+        end = min(at + size, len(events))
+        # Events of one time stay together: what a stream finds among them comes after all of them for another.
+        while end < len(events) and events[end].time == events[end - 1].time:
+            end += 1
+        yield events[at:end]
+        at = end
 
 
 def _matches_late(lateness: Lateness | None) -> bool:

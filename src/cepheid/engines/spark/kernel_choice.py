@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from cepheid.engines.columnar.choice import why_not_alone
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.spark.layout import Layout
 from cepheid.engines.spark.work import Work
@@ -36,10 +37,9 @@ def _why_not(planned: PlannedStream, program: Program, layout: Layout, late_memo
 
 def why_not_shared(planned: PlannedStream, program: Program, layout: Layout) -> str | None:
     """By its place among the streams of its unit, and by their common key."""
-    if planned.feeds_on:
-        return "it feeds on another stream"
-    if any(planned.name in other.feeds_on for other in program):
-        return "another stream feeds on it"
+    reason = why_not_alone(planned, program)
+    if reason is not None:
+        return reason
     if len(planned.plan.key) != layout.keys:
         return "its key is finer than what it shares with others"
     if not layout.exact_key:
