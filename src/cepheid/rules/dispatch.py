@@ -6,7 +6,7 @@ So an event is asked only what its value leaves open, however many rules there a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cepheid.pattern.expr import Expr
@@ -33,27 +33,20 @@ def handler_of(net: Network, type: str, held: bool) -> Binding | None:
 
 def _by_value(writer: Writer) -> Binding | None:
     """If one field is asked for many constants of one kind: a handler for each of them, and one for all else."""
-    asked = Counter(
-        kind for node in writer.nodes for kind in {(n, v.__class__) for n, v, _ in _constants(node)}
-    )
-    if not asked:
+    field = _most_asked(writer.nodes)
+    if field is None:
         return None
-    (name, kind), _ = min(asked.items(), key=lambda pair: (-pair[1], pair[0][0]))
     wanted: dict[Any, list[EventNode]] = defaultdict(list)
     true: dict[Any, set[Expr]] = defaultdict(set)
     others = []
     for node in writer.nodes:
-        found = [
-            (value, test)
-            for field, value, test in _constants(node)
-            if (field, value.__class__) == (name, kind)
-        ]
-        if len(found) != 1:
+        found = [(value, test) for asked, value, test in _constants(node) if asked == field]
+        if len(found) == 1:
+            ((value, test),) = found
+            wanted[value].append(node)
+            true[value].add(test)
+        else:
             others.append(node)
-            continue
-        ((value, test),) = found
-        wanted[value].append(node)
-        true[value].add(test)
     sizes = [len(nodes) + len(others) for nodes in wanted.values()]
     if len(sizes) <= FEW_VALUES or max(sizes) > MOST_NODES or sum(sizes) > MOST_WRITTEN:
         return None
@@ -62,11 +55,20 @@ def _by_value(writer: Writer) -> Binding | None:
         value: writer.handler_for(sorted([*nodes, *others], key=in_order.__getitem__), frozenset(true[value]))
         for value, nodes in wanted.items()
     }
-    return _dispatching(name, kind, bindings, writer.handler_for(others, frozenset()), writer)
+    return _dispatching(*field, bindings, writer.handler_for(others, frozenset()), writer)
 
 
-def _constants(node: EventNode) -> list[tuple[str, Any, Expr]]:
-    return [found for found in map(constant_of, node.wants.tests) if found is not None]
+Asked = tuple[str, type]  # a field, and the kind of the constants
+
+
+def _most_asked(nodes: Sequence[EventNode]) -> Asked | None:
+    asked = Counter(field for node in nodes for field in {field for field, *_ in _constants(node)})
+    return max(asked, key=asked.__getitem__, default=None)
+
+
+def _constants(node: EventNode) -> list[tuple[Asked, Any, Expr]]:
+    found = filter(None, map(constant_of, node.wants.tests))
+    return [((name, value.__class__), value, test) for name, value, test in found]
 
 
 class _Ways(dict[Any, Handler]):
