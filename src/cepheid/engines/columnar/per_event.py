@@ -18,7 +18,7 @@ from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
 from cepheid.pattern.model import Arrow
-from cepheid.plan.event_tests import EventTest, tests_of
+from cepheid.plan.event_tests import EventTest
 from cepheid.plan.plan import Plan
 
 
@@ -31,8 +31,8 @@ class PlanBits:
     sees_all: bool
 
     @classmethod
-    def of(cls, plan: Plan, type_column: str) -> PlanBits:
-        tests, by_type = tuple(tests_of(plan)), Field(None, (type_column,))
+    def of(cls, plan: Plan, tests: tuple[EventTest, ...], type_column: str) -> PlanBits:
+        by_type = Field(None, (type_column,))
         if not plan.sees_all_events:
             return cls(tests, plan.closing_types, sees_all=False)
         if by_type in plan.key:  # a key is of one type: where the pattern does not name it, nothing is found
