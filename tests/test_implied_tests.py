@@ -89,3 +89,22 @@ def test_constants_that_are_widened(values: list[Any], bound: str, op: str) -> N
         for i, own in enumerate(ops[op])
     )
     assert compared(query, table, {"table": lambda: table})
+
+
+def test_aliases_that_may_have_no_event() -> None:
+    """Of an `OR`, a step that may be left out, an `AND` in either order; a name of two steps says nothing."""
+    rows = [
+        {"type": kind, "time": i, "k": i % 3, "v": (i * 7) % 11}
+        for i, kind in enumerate("ABCACBBACCABABCCBAABCBAC" * 2)
+    ]
+    table = pa.Table.from_pylist(rows)
+    for steps in (
+        "OR(A[v > 4] as a, C as c) -> B[v > a.v] as b",
+        "A[v > 4]? as a -> B[v >= a.v] as b",
+        "AND(A[v > 4] as a, B[v > a.v] as b) -> C as c",
+        "A[v > 4] as a -> B[v > a.v]{1,2} as b -> C[v < b.v] as c .longest()",
+        "A[v > 4] as a -> B[v > a.v] as b .strict()",
+        "A[v > 4] as a -> B[v > a.v] as b .stnm() .within(9s) .timeouts()",
+        "A[v > 4] as a -> NOT C[v > a.v] within 3s -> B[v == a.v] as b",
+    ):
+        assert compared(f"{steps} .partition_by(k)", table, {"table": lambda: table}), steps

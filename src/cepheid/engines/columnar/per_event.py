@@ -82,7 +82,7 @@ class SharedBits:
         for number, test in enumerate(self.tests):
             own = kinds.places(test.type)
             if len(own):
-                passing = own[events.passed(test, self.in_python)]
+                passing = own[events.passed(test, self.in_python)] if test.alpha else own
                 bits[number // BITS_A_COLUMN][passing] |= 1 << (number % BITS_A_COLUMN)
         if self.sees_all:
             return bits, np.ones(rows, np.bool_)

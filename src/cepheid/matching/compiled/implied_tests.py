@@ -7,6 +7,7 @@ to. A null is never above anything, and an alias without an event is null.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -31,13 +32,10 @@ def narrowed_tests(plan: Plan, event: Type) -> tuple[EventTest, ...]:
     if not cannot_fail(plan):  # an event that is left out might have been the one to fail
         return tuple(tests)
     positions = plan.automaton.positions
-    aliases = [p.step.alias for p in positions]
+    named = Counter(p.step.alias for p in positions)
+    once = {p.step.alias: p.index for p in positions if not p.repeated and named[p.step.alias] == 1}
     for position in positions:
-        sources = {
-            other.step.alias: tests[other.index].alpha
-            for other in positions
-            if not other.repeated and other != position and aliases.count(other.step.alias) == 1
-        }
+        sources = {alias: tests[at].alpha for alias, at in once.items() if at != position.index}
         own = tests[position.index]
         more = dict.fromkeys(t for t in _implied(position, sources, event) if t not in own.alpha)
         tests[position.index] = replace(own, alpha=(*own.alpha, *more))
