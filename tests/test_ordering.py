@@ -5,12 +5,13 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheid.engines.columnar.ordering import by_code
 
 
+@settings(deadline=None)  # the first example may have to compile
 @given(codes=st.lists(st.integers(0, 5), max_size=30), threads=st.integers(1, 2))
 def test_by_code(codes: list[int], threads: int) -> None:
     with ThreadPoolExecutor(threads) as pool:
