@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_columnar import facts
 
@@ -49,6 +49,13 @@ def check(types: Any, times: list[int | None], wanted: frozenset[str] | None) ->
     assert found.kinds.numbers(known, every_other).tolist() == numbers
 
 
+@settings(
+    max_examples=300,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(data=st.data())
 def test_rows_by_type(data: Any) -> None:
     """Dictionaries with entries that nobody uses, that are there twice, that are null or no name."""

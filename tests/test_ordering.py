@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cepheid.engines.columnar.ordering import by_code
 
 
-@settings(deadline=None)  # the first example may have to compile
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
 @given(codes=st.lists(st.integers(0, 5), max_size=30), threads=st.integers(1, 2))
 def test_by_code(codes: list[int], threads: int) -> None:
     with ThreadPoolExecutor(threads) as pool:
