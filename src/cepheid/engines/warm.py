@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pyarrow as pa
 
@@ -38,7 +40,8 @@ def warm() -> None:
         events = to_events(pa.table({}), plan.columns, none, none, none)
         Kernel(plan).match(events, Keys.without_state(offsets), 0, ends=True)
     select_rows(needed_by(plan.plan), places_of([0]), KeyedRows.of([none], none, offsets))
-    by_code(none, offsets)
+    with ThreadPoolExecutor(1) as pool:
+        by_code(none, 1, pool)
     unpack(*pack(none, offsets))
     count_states(none, none, 1, none)
     match_lanes(0, none.astype(np.uint64), none, none, none, none)

@@ -15,6 +15,7 @@ from cepheid.engines.local.events import Columns
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.matching.compiled.ready import is_ready
 from cepheid.pattern.types import Type
+from cepheid.plan.event_tests import tests_of
 from cepheid.plan.linear_trends import why_not_linear
 from cepheid.plan.linked_trends import linked_trends
 from cepheid.trends.row_columns import shows_ids
@@ -141,6 +142,7 @@ def compiled(planned: PlannedStream, event: Type, type_column: str = "type") -> 
     from cepheid.engines.columnar.groups import StreamPlan
     from cepheid.engines.columnar.per_event import PlanBits
     from cepheid.matching.compiled.compiled_plan import CompiledPlan
+    from cepheid.matching.compiled.implied_tests import narrowed_tests
     from cepheid.matching.compiled.unsupported import Unsupported
     from cepheid.trends.aggregates import TrendShape
 
@@ -149,7 +151,10 @@ def compiled(planned: PlannedStream, event: Type, type_column: str = "type") -> 
         return reason
     try:
         plan = replace(planned.plan, forecast=None)  # forecasts look at all events, matches need not
-        bits = PlanBits.of(plan, type_column)
+        # Trends and forecasts look up the tests as they are written.
+        as_written = planned.plan.trends is not None or planned.plan.forecast is not None
+        tests = tuple(tests_of(plan)) if as_written else narrowed_tests(plan, event)
+        bits = PlanBits.of(plan, tests, type_column)
         if plan.trends is not None:
             shape = TrendShape.of(plan)
             return (

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.engines.columnar.instants import Marks, Numbers, filled, read_times
 from cepheid.engines.columnar.present import own_fields
@@ -22,26 +23,38 @@ from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.event import Event
 
 Codes = npt.NDArray[np.int32]
+_FEW = 8  # types: for each of them all rows are looked at
+_SOME = 1 << 12
 
 
 @dataclass(frozen=True)
 class EventBatch:
+    """A batch, and those of its events that somebody looks at: most are often of other types."""
+
     batch: Batch
     columns: Columns
-    times: Numbers
-    good: Marks
-    by_type: Mapping[str, Numbers]  # the good rows of each type
+    times: Numbers  # of all rows
+    good: Marks  # of all rows
+    types: frozenset[str]  # of all good rows
+    rows: Numbers  # the good rows that are looked at
+    kinds: Kinds  # of these
 
     @classmethod
-    def of(cls, batch: Batch, columns: Columns) -> EventBatch:
+    def of(cls, batch: Batch, columns: Columns, types: frozenset[str] | None) -> EventBatch:
+        """`types`: those that are looked at; None: all of them."""
         times, wrong = read_times(batch.columns[columns.time], columns.time_unit)
         names, codes = _types(batch, columns)
         without = [at for at, name in enumerate(names) if not name]
         good = ~wrong & (codes >= 0)
         if without:
-            good &= ~np.isin(codes, without)
-        _check_instants(batch)
-        return cls(batch, columns, times, good, _RowsByType(names, codes, good))
+            good &= ~_are(codes, without, len(names))
+        _check_instants(batch, columns.time if not wrong.any() else None)
+        looked_at = good
+        if types is not None:
+            looked_at = good & _are(codes, [at for at, name in enumerate(names) if name in types], len(names))
+        rows = np.flatnonzero(looked_at)
+        kinds = Kinds(names, codes[rows])
+        return cls(batch, columns, times, good, _present(names, codes, good), rows, kinds)
 
     @property
     def bad(self) -> Numbers:
@@ -75,44 +88,62 @@ def _types(batch: Batch, columns: Columns) -> tuple[list[str], Codes]:
     return column.dictionary.cast(pa.large_string()).to_pylist(), codes
 
 
-class _RowsByType(Mapping[str, Numbers]):
-    """Only types that somebody asks for are looked for: most events are often of others."""
+def _are(codes: Codes, numbers: list[int], count: int) -> Marks:
+    """Is a code, of so many, one of these numbers? One comparison is quicker than a table, many are not."""
+    if len(numbers) > _FEW:
+        table = np.zeros(count + 1, np.bool_)  # the last one: null
+        table[numbers] = True
+        return table.take(codes)
+    found = np.zeros(len(codes), np.bool_)
+    for number in numbers:
+        found |= codes == number
+    return found
 
-    def __init__(self, names: list[str], codes: Codes, good: Marks) -> None:
-        own = codes if good.all() else codes[good]
-        counts = np.bincount(own, minlength=len(names)) if len(own) else np.zeros(len(names), np.int64)
-        self._codes, self._good, self._every = codes, good, len(own) == len(codes)
+
+def _present(names: list[str], codes: Codes, good: Marks) -> frozenset[str]:
+    """The types that there are. The first rows tell of most of them: only for the others all rows are looked at."""
+    own = codes if good.all() else codes[good]
+    seen = np.zeros(len(names), np.bool_)
+    seen[own[:_SOME]] = True
+    rest = np.flatnonzero(~seen).tolist()
+    if len(rest) > _FEW:
+        seen[own] = True
+    else:
+        seen[rest] = [bool((own == number).any()) for number in rest]
+    return frozenset(names[number] for number in np.flatnonzero(seen).tolist())
+
+
+class Kinds:
+    """The types of some rows, which all have one."""
+
+    def __init__(self, names: list[str], codes: Codes) -> None:
+        self._names, self._codes = names, codes
         self._numbers: dict[str, list[int]] = {}
-        for code in np.flatnonzero(counts).tolist():
-            self._numbers.setdefault(names[code], []).append(code)
-        self._rows: dict[str, Numbers] = {}
+        for number, name in enumerate(names):
+            self._numbers.setdefault(name, []).append(number)
+        self._places: dict[str, Numbers] = {}
 
-    def __getitem__(self, name: str) -> Numbers:
-        if name not in self._rows:
-            self._rows[name] = np.flatnonzero(self._are(self._numbers[name]))
-        return self._rows[name]
+    def places(self, name: str) -> Numbers:
+        """Where a type is."""
+        if name not in self._places:
+            own = _are(self._codes, self._numbers.get(name, []), len(self._names))
+            self._places[name] = np.flatnonzero(own)
+        return self._places[name]
 
-    def _are(self, numbers: list[int]) -> Marks:
-        same: Marks = self._codes == numbers[0] if len(numbers) == 1 else np.isin(self._codes, numbers)
-        return same if self._every else same & self._good
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._numbers
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
+    def numbers(self, types: Sequence[str], at: Numbers) -> Codes:
+        """The number of the type among some, at some of the places; -1: it is none of them."""
+        known = {name: number for number, name in enumerate(types)}
+        table = np.array([known.get(name, -1) for name in self._names], np.int32)
+        return table[self._codes[at]]
 
 
-def _check_instants(batch: Batch) -> None:
-    """Instants that Python has no datetime for are an error; the present reader says it."""
-    for values in batch.columns.values():
+def _check_instants(batch: Batch, known: str | None) -> None:
+    """Instants that Python has no datetime for are an error; the present reader says it. One column may be known."""
+    for name, values in batch.columns.items():
         kind = values.type
-        if pa.types.is_timestamp(kind) and kind.unit != "ns" and len(values):
+        if name != known and pa.types.is_timestamp(kind) and kind.unit != "ns" and len(values):
             micros = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
-            ends = pa.compute.min_max(micros).as_py()
+            ends = pc.min_max(micros).as_py()
             if ends["min"] is not None and (ends["min"] < FIRST_INSTANT or ends["max"] > LAST_INSTANT):
                 raise Unsupported("a time lies outside the years 1 to 9999")
 
@@ -136,7 +167,9 @@ class _Taken(Mapping[str, Any]):
         values = self._events.batch.columns[name]
         if name == self._events.columns.time:
             values = pa.array(self._events.times).cast(pa.timestamp("us", "UTC"))
-        return _plain(values if self._rows is None else values.take(pa.array(self._rows)))
+        if self._rows is not None:
+            values = pc.take(values, pa.array(self._rows), boundscheck=False)
+        return _plain(values)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._events.batch.columns)

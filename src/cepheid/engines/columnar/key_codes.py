@@ -48,6 +48,11 @@ def key_codes(plan: Plan, table: pa.Table) -> tuple[Numbers, int]:
     return _by_python(plan, table)
 
 
+def key_columns(plan: Plan, table: pa.Table) -> list[str]:
+    """The columns of a table that the key is made of."""
+    return [name for name in _fields_read(plan.key) if name in table.column_names]
+
+
 def part_numbers(plan: Plan, table: pa.Table, parts: int) -> Numbers:
     """Which part the row's key belongs to: the same in every call."""
     codes, count = key_codes(plan, table)
@@ -65,8 +70,7 @@ def key_values(plan: Plan, table: pa.Table, rows: Numbers) -> list[tuple[Any, ..
     own = [_column(part, table) for part in plan.key]
     if all(column is not None for column in own):
         return list(zip(*(_values(column.take(pa.array(rows))) for column in own), strict=True))
-    names = _fields_read(plan.key)
-    found = rows_of(table.select([n for n in names if n in table.column_names]), rows)
+    found = rows_of(table.select(key_columns(plan, table)), rows)
     values = [compile_value(part) for part in plan.key]
     moments = (Moment(Event("", 0, fields), {}) for fields in found)
     return [tuple(value(moment) for value in values) for moment in moments]

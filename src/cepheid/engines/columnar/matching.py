@@ -19,7 +19,7 @@ import pyarrow as pa
 from cepheid.engines.columnar.groups import Group
 from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
-from cepheid.engines.columnar.key_codes import key_codes
+from cepheid.engines.columnar.key_codes import key_codes, key_columns
 from cepheid.engines.columnar.known_words import KnownWords
 from cepheid.engines.columnar.ordering import by_code, total_order
 from cepheid.matching.compiled.columns import to_events
@@ -57,16 +57,21 @@ class Sorted:
 
     @classmethod
     def of(cls, group: Group, table: pa.Table, order_columns: int, pool: Executor) -> Sorted:
-        columns = pool.map(pa.ChunkedArray.combine_chunks, table.columns)
-        table = pa.table(list(columns), schema=table.schema)
+        own = key_columns(group.plan, table)
+        others = [name for name in table.column_names if name not in own]
+        combined = pool.map(pa.ChunkedArray.combine_chunks, [table[name] for name in others])
+        key = table.select(own).combine_chunks()
+        codes, count = key_codes(group.plan, key)  # while the other columns are put together
+        columns = {**dict(zip(others, combined, strict=True)), **{name: key[name] for name in own}}
+        table = pa.table([columns[name] for name in table.column_names], schema=table.schema)
         order = total_order(table, order_columns)
-        codes, count = key_codes(group.plan, table)
-        offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))])
         if order is None:
-            return cls(table, None, by_code(codes, offsets), offsets)
+            rows, offsets = by_code(codes, count, pool)
+            return cls(table, None, rows, offsets)
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        return cls(table, rank, order[by_code(codes[order], offsets)], offsets)
+        rows, offsets = by_code(codes[order], count, pool)
+        return cls(table, rank, order[rows], offsets)
 
     def ranks(self, rows: Numbers) -> Numbers:
         return rows if self.rank is None else self.rank[rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,24 @@ def total_order(table: pa.Table, order_columns: int) -> Numbers | None:
     return _sorted([table[TIME], *(table[f"{ORDER}{i}"] for i in range(order_columns))])
 
 
-def by_code(codes: Numbers, offsets: Numbers) -> Numbers:
-    """A stable order by codes from 0, given where each begins."""
+def by_code(codes: Numbers, count: int, pool: Executor) -> tuple[Numbers, Numbers]:
+    """A stable order by codes from 0, and where each of so many begins; one more. Two threads take half of it each."""
+    half = len(codes) // 2
+    halves = (codes[:half], codes[half:])
+    counts = [np.bincount(own, minlength=count) for own in halves]
+    offsets = np.concatenate([[0], np.cumsum(counts[0] + counts[1])])
     order = np.empty(len(codes), np.int64)
-    _put_in_place(codes, offsets.copy(), order)
-    return order
+    places = (offsets[:-1].copy(), offsets[:-1] + counts[0])
+    list(pool.map(_put_in_place, halves, places, (0, half), (order, order)))
+    return order, offsets
 
 
 @njit(cache=True, nogil=True)
-def _put_in_place(codes, next_places, order):  # type: ignore[no-untyped-def]
+def _put_in_place(codes, next_places, first, order):  # type: ignore[no-untyped-def]
+    """`first`: the number of the first row."""
     for i in range(len(codes)):
         code = codes[i]
-        order[next_places[code]] = i
+        order[next_places[code]] = first + i
         next_places[code] += 1
 
 

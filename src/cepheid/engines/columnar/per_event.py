@@ -18,7 +18,7 @@ from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Binary, Expr, Field, Literal
 from cepheid.pattern.model import Arrow
-from cepheid.plan.event_tests import EventTest, tests_of
+from cepheid.plan.event_tests import EventTest
 from cepheid.plan.plan import Plan
 
 
@@ -31,8 +31,8 @@ class PlanBits:
     sees_all: bool
 
     @classmethod
-    def of(cls, plan: Plan, type_column: str) -> PlanBits:
-        tests, by_type = tuple(tests_of(plan)), Field(None, (type_column,))
+    def of(cls, plan: Plan, tests: tuple[EventTest, ...], type_column: str) -> PlanBits:
+        by_type = Field(None, (type_column,))
         if not plan.sees_all_events:
             return cls(tests, plan.closing_types, sees_all=False)
         if by_type in plan.key:  # a key is of one type: where the pattern does not name it, nothing is found
@@ -76,22 +76,21 @@ class SharedBits:
         return -(-len(self.tests) // BITS_A_COLUMN)
 
     def look_at(self, events: TestedBatch) -> tuple[list[Numbers], Marks]:
-        """The bits of each row, and which rows any plan has to see."""
-        rows = len(events.batch.times)
+        """The bits of each row that is looked at, and which of them any plan has to see."""
+        rows, kinds = len(events.batch.rows), events.batch.kinds
         bits = [np.zeros(rows, np.int64) for _ in range(self.columns)]
         for number, test in enumerate(self.tests):
-            own = events.batch.by_type.get(test.type)
-            if own is not None:
-                passing = own[events.passed(test, self.in_python)]
+            own = kinds.places(test.type)
+            if len(own):
+                passing = own[events.passed(test, self.in_python)] if test.alpha else own
                 bits[number // BITS_A_COLUMN][passing] |= 1 << (number % BITS_A_COLUMN)
         if self.sees_all:
-            return bits, events.batch.good
+            return bits, np.ones(rows, np.bool_)
         wanted: Marks = np.zeros(rows, np.bool_)
         for column in bits:
             wanted |= column != 0
         for kind in self.closing:
-            if kind in events.batch.by_type:
-                wanted[events.batch.by_type[kind]] = True
+            wanted[kinds.places(kind)] = True
         return bits, wanted
 
 
@@ -112,7 +111,7 @@ class TestedBatch:
 
     def _passed(self, test: EventTest, in_python: dict[Expr, Callable[[Moment], bool] | None]) -> Marks:
         """Condition by condition: one that Python answers is asked only where those before it hold, as ever."""
-        rows = self.batch.by_type[test.type]
+        rows = self._rows(test.type)
         held = np.ones(len(rows), np.bool_)
         for expr in test.alpha:
             found = self._condition(test.type, expr)
@@ -126,6 +125,10 @@ class TestedBatch:
             held[where] = _asked(python, events)
         return held
 
+    def _rows(self, kind: str) -> Numbers:
+        rows: Numbers = self.batch.rows[self.batch.kinds.places(kind)]
+        return rows
+
     def _condition(self, kind: str, expr: Expr) -> Marks | None:
         key = (kind, expr)
         if key not in self._conditions:
@@ -135,7 +138,7 @@ class TestedBatch:
 
     def _by_arrow(self, kind: str, expr: Expr) -> Marks | None:
         if kind not in self._fields:
-            rows = self.batch.by_type[kind]
+            rows = self._rows(kind)
             self._fields[kind] = Fields(self.batch.fields(rows), len(rows))
         try:
             found = condition(expr, self._fields[kind])

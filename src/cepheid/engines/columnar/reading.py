@@ -37,6 +37,8 @@ class PieceReader:
         self.groups, self.columns = groups, columns
         own = [columns.time, *([columns.type] if columns.type in scan.types else []), *columns.order]
         self.names = list(dict.fromkeys([*own, *(n for g in groups for n in g.fields)]))
+        everything = any(group.bits.sees_all for group in groups)
+        self.types = None if everything else frozenset(name for group in groups for name in group.types)
 
     def read(self, piece: Piece) -> PieceRead:
         found = PieceRead(piece, [[] for _ in self.groups])
@@ -45,7 +47,7 @@ class PieceReader:
         return found
 
     def _take(self, batch: Batch, found: PieceRead) -> None:
-        events = EventBatch.of(batch, self.columns)
+        events = EventBatch.of(batch, self.columns, self.types)
         times = events.times
         if not events.good.all():
             found.bad += (events.bad + (batch.first - found.piece.first)).tolist()
@@ -55,7 +57,7 @@ class PieceReader:
         found.events += len(times)
         last = int(times.max())
         found.last = last if found.last is None else max(found.last, last)
-        found.types.update(events.by_type)
+        found.types |= events.types
         tested = TestedBatch(events)
         for group, kept in zip(self.groups, found.kept, strict=True):
             kept.append(_kept(group, tested, found.piece, self.columns))
@@ -65,13 +67,11 @@ def _kept(group: Group, tested: TestedBatch, piece: Piece, columns: Columns) -> 
     """The rows a group needs, as it keeps them."""
     batch = tested.batch
     bits, wanted = group.bits.look_at(tested)
-    rows = np.flatnonzero(wanted)
-    kinds = np.full(len(batch.times), -1, np.int32)
-    for number, name in enumerate(group.types):
-        if name in batch.by_type:
-            kinds[batch.by_type[name]] = number
+    at = np.flatnonzero(wanted)
+    rows = batch.rows[at]
     arrivals = rows + (piece.before + batch.batch.first - piece.first)
-    arrays = [pa.array(a) for a in (batch.times[rows], arrivals, kinds[rows], *(b[rows] for b in bits))]
+    kinds = batch.kinds.numbers(group.types, at)
+    arrays = [pa.array(a) for a in (batch.times[rows], arrivals, kinds, *(b[at] for b in bits))]
     taken = batch.fields(None if len(rows) == len(batch.times) else rows)
     names = [*columns.order, *group.fields]
     schema = group.schema

@@ -81,12 +81,14 @@ class MatchColumns:
     ) -> None:
         """`which` are the rows of the answers that are matches; `words` stand for the keys of some rows."""
         self.plan, self.fields, self.times, self.words = plan, fields, times, words
-        self.rows = answers.rows[which]
+        self.rows = answers.rows if len(which) == len(answers.rows) else answers.rows[which]
         self.counts = self.rows[:, OUT_EVENTS]
         # The events of these matches, one after the other, and which match each belongs to.
         self.match_of = np.repeat(np.arange(len(self.rows)), self.counts)
-        within = np.arange(len(self.match_of)) - np.repeat(np.cumsum(self.counts) - self.counts, self.counts)
-        self.events = answers.events[np.repeat(self.rows[:, OUT_FIRST], self.counts) + within]
+        before = self.rows[:, OUT_FIRST] - (np.cumsum(self.counts) - self.counts)  # that are of others
+        self.events = answers.events
+        if before.any() or len(self.match_of) != len(answers.events):
+            self.events = answers.events[np.arange(len(self.match_of)) + np.repeat(before, self.counts)]
         aliases = {alias: i for i, alias in enumerate(aliases_of(plan))}
         named = [p.step.alias for p in plan.automaton.positions]
         self.aliases = aliases
