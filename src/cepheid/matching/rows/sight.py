@@ -43,6 +43,9 @@ class Looks:
         return hidden_back * (len(self.forth) + 1) + hidden_forth
 
 
+_NOTHING_HIDDEN = Looks()
+
+
 class Sight(NamedTuple):
     """The same for the compiled matcher: by level and row, which variables the row may be."""
 
@@ -51,7 +54,7 @@ class Sight(NamedTuple):
     forth: Any
 
 
-def sight_of(bits: Any, looks: Looks = Looks()) -> Sight:  # noqa: B008
+def sight_of(bits: Any, looks: Looks = _NOTHING_HIDDEN) -> Sight:
     """`bits` has a row for each level; only one, if nothing is ever hidden."""
     return Sight(
         np.atleast_2d(bits),
