@@ -5,7 +5,7 @@ every decile of the forecasts comes true as often as it says, to three points. T
 (the events lie in a Parquet file and its time includes reading them) and of the reference matcher, alone and with
 forecasts, taken in turn.
 
-    python benchmarks/forecast.py [--events 1000000] [--keys 1000] [--rounds 5]
+    python benchmarks/forecast.py [--events 1000000] [--keys 1000] [--rounds 11]
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--keys", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=11)
     given = parser.parse_args()
     FOLDER.mkdir(parents=True, exist_ok=True)
     table = events(given.events, given.keys)

@@ -7,7 +7,6 @@ by its mean.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from cepheid.forecast.context_laws import Floats, Laws, laws_of
 from cepheid.forecast.evidence import Evidence
 from cepheid.forecast.gaps import GapTable
+from cepheid.forecast.kernel.chances import APPROACHED, LATER, SOLVED, fill_chances
 from cepheid.forecast.outcomes import DONE, GONE, MOST_TOGETHER, Outcome, Outcomes
 from cepheid.forecast.reach import Reach
 
@@ -26,10 +26,10 @@ MOST_CONTEXTS, MOST_STATES = 128, 384  # states are contexts times sets of place
 _MOST_SOLVED = 1024  # equations that are solved for good; more are approached
 _BY_ONE_THREAD = 64
 _ALMOST = 1.0 - 1e-9  # of events that all have one time: it comes to an end
-_MOST_SWEEPS, _ENOUGH = 400, 1e-10
 
 Numbers = NDArray[np.int64]
 Row = tuple[list[float], list[float]]
+_NO_BLOCKS = (np.zeros(0, np.int64), np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -219,51 +219,41 @@ class _Chain:
 
     def unlimited(self) -> Floats:
         """As many events as there is time for. Events of one step of the grid are solved for together."""
-        values: Floats = np.zeros((len(self.before), self.size + 1))
-        later = np.zeros((len(values), len(self.gaps)))
-        where = self.to * len(self.gaps) + self.before
-        backwards = np.ascontiguousarray(self.gaps[:, :, ::-1])
-        solved = self._solved(self.weights * self.gaps[self.before[None, :], self.by[:, None], 0])
-        groups = self._by_symbol()
-        for step in range(self.size + 1):
-            known = self.done[:, step]
-            if step:
-                for symbol, states in groups:
-                    gaps = backwards[:, symbol, self.size - step : self.size]
-                    later[states] = values[states, :step] @ gaps.T
-                known = known + (later.reshape(-1)[where] * self.weights).sum(axis=0)
-            values[:, step] = solved(known, values[:, step - 1])
-        return np.clip(values, 0.0, 1.0).reshape(*self.shape, self.size + 1)
+        states, steps = len(self.before), self.size + 1
+        arrivals, by = self._arrivals()
+        at_once = _ALMOST * self.weights * self.gaps[self.before[None, :], self.by[:, None], 0]
+        how = LATER if not at_once.any() else SOLVED if states <= _MOST_SOLVED else APPROACHED
+        values = np.zeros((states, steps))
+        fill_chances(
+            values,
+            self.done,
+            (self.to, self.weights, by, arrivals),
+            np.ascontiguousarray(self.gaps[:, :, ::-1]).reshape(-1, steps),
+            how,
+            at_once,
+            self._solved(at_once) if how == SOLVED else _NO_BLOCKS,
+            (np.zeros(len(arrivals)), *(np.zeros(states) for _ in range(3))),
+        )
+        return np.clip(values, 0.0, 1.0).reshape(*self.shape, steps)
 
-    def _solved(self, at_once: Floats) -> Callable[[Floats, Floats], Floats]:
-        """With all that comes in the same step. `about`: near the answer."""
-        if not at_once.any():
-            return lambda known, about: known
+    def _arrivals(self) -> tuple[Numbers, Numbers]:
+        """Each a state and the law of the gap before it: few come up. And which one each way leads to."""
+        laws = self.before[None, :] * self.gaps.shape[1] + self.by[:, None]
+        every = len(self.gaps) * self.gaps.shape[1]
+        arrivals, by = np.unique(self.to * every + laws, return_inverse=True)
+        return np.stack(np.divmod(arrivals, every), axis=1), by.reshape(laws.shape)
+
+    def _solved(self, at_once: Floats) -> tuple[Numbers, Numbers, Numbers, Floats]:
+        """With all that comes in the same step: blocks of states, one after the other, and their equations solved."""
         contexts, sets = self.shape
-        if contexts * sets > _MOST_SOLVED:
-            return lambda known, about: self._swept(at_once, known, about)
         parts = [(np.arange(contexts)[:, None] * sets + block).reshape(-1) for block in self.blocks]
         among = np.zeros((contexts * sets, contexts * sets))
-        np.add.at(among, (np.arange(len(among))[None, :], self.to), _ALMOST * at_once)
-        # Of each part: its equations solved, and how it depends on those before it.
-        solved = [_inverse(np.eye(len(own)) - among[np.ix_(own, own)]) for own in parts]
-        before = [np.concatenate([[], *parts[:number]]).astype(np.int64) for number in range(len(parts))]
-        others = [among[np.ix_(own, earlier)] for own, earlier in zip(parts, before, strict=True)]
-
-        def solve(known: Floats, about: Floats) -> Floats:
-            found: Floats = np.empty(len(known))
-            for own, inverse, earlier, other in zip(parts, solved, before, others, strict=True):
-                found[own] = inverse @ (known[own] + other @ found[earlier])
-            return found
-
-        return solve
-
-    def _swept(self, at_once: Floats, known: Floats, about: Floats) -> Floats:
-        for _ in range(_MOST_SWEEPS):
-            before, about = about, known + (about[self.to] * at_once).sum(axis=0)
-            if np.abs(about - before).max() < _ENOUGH:
-                break
-        return about
+        np.add.at(among, (np.arange(len(among))[None, :], self.to), at_once)
+        inverses = [_inverse(np.eye(len(own)) - among[np.ix_(own, own)]).reshape(-1) for own in parts]
+        states, lengths = np.concatenate(parts), [len(own) for own in parts]
+        number = np.empty_like(states)
+        number[states] = np.repeat(np.arange(len(parts)), lengths)
+        return states, np.cumsum([0, *lengths]), number, np.concatenate(inverses)
 
 
 def _inverse(matrix: Floats) -> Floats:

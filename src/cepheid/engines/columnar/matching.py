@@ -86,9 +86,10 @@ class Sorted:
     def words(self) -> KnownWords:
         return KnownWords(len(self.offsets) - 1)
 
-    @cached_property
-    def types(self) -> Numbers:
-        return self._gathered(TYPE)
+    def types(self, rows: Numbers) -> Numbers:
+        """Of rows by their number in the table: most are only looked at by their bits."""
+        found: Numbers = self.table[TYPE].to_numpy()[rows]
+        return found
 
     def _gathered(self, name: str) -> Numbers:
         if name not in self._columns:
@@ -97,15 +98,15 @@ class Sorted:
 
     def gather(self, pool: Executor) -> None:
         """What threads share is there before they begin."""
-        names = [n for n in self.table.column_names if n.startswith(BITS) or n in (TIME, TYPE)]
+        names = [n for n in self.table.column_names if n.startswith(BITS) or n == TIME]
         list(pool.map(self._gathered, names))
-        self.tested, self.types  # noqa: B018
+        self.tested  # noqa: B018
 
     def of_types(self, types: tuple[int, ...] | None) -> Marks:
         """The rows of some types, by their numbers; None: all rows."""
         if types not in self._marks:
             every = np.ones(len(self.rows), np.bool_)
-            self._marks[types] = every if types is None else np.isin(self.types, types)
+            self._marks[types] = every if types is None else np.isin(self.types(self.rows), types)
         return self._marks[types]
 
 
@@ -170,7 +171,7 @@ class StreamMatcher:
     def _matched(self, rows: Sorted, fields: pa.Table, own: Selected, before: int, end: int) -> Answers:
         taken = rows.rows[own.rows]
         table = fields.take(pa.array(taken)) if fields.num_columns else fields
-        kinds = self.kinds[rows.types[own.rows]]
+        kinds = self.kinds[rows.types(taken)]
         times, columns = rows.tested.times[own.rows], self.compiled.columns
         events = to_events(table, columns, times, own.bits, kinds, own.ranks)
         answers = self._kernel().match(events, Keys.without_state(own.offsets), end, ends=True)

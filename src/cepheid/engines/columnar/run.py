@@ -97,14 +97,15 @@ def _match(
         (StreamResults if i in listed else TrendResults)(s, work.outputs(s.name), group, work.columns)
         for i, s in enumerate(group.streams)
     ]
-    with ThreadPoolExecutor(1) as beside:  # forecasts are made while matches are put together
+    # Forecasts are made while matches are found and put together, by threads of their own: they do not wait for others.
+    with ThreadPoolExecutor(1) as beside, ThreadPoolExecutor(work.threads) as learning:
         for table in kept.parts():
             if table.num_rows:
                 rows = Sorted.of(group, table, order, pool)
                 rows.gather(pool)
                 forecasts = [
                     beside.submit(
-                        r.forecast, rows, group, work.outcomes(r.stream.name), end, pool, work.threads
+                        r.forecast, rows, group, work.outcomes(r.stream.name), end, learning, work.threads
                     )
                     for r in results
                     if r.stream.forecasts
