@@ -4,7 +4,8 @@ The floor is the same packed plan with a processor that does nothing. Both run i
 three such pairs the one with the middle ratio is told. Matches are checked against the reference on some keys after
 every run, and the stream of idle keys against the stream without them.
 
-    python benchmarks/spark_stream.py [--events 10000000] [--batches 10] [--repeat 3] [--only throughput|idle]
+    python benchmarks/spark_stream.py [--events 10000000] [--batches 10] [--repeat 3]
+        [--only throughput|idle] [--query rising_trend]
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,9 @@ def main() -> None:
     arguments = _arguments()
     spark = start_session("cepheid stream benchmark", cores=2, config={"spark.sql.shuffle.partitions": "2"})
     if arguments.only != "idle":
-        _throughput(spark, arguments.events, arguments.batches, arguments.repeat)
+        _throughput(
+            spark, arguments.events, arguments.batches, arguments.repeat, arguments.query or list(QUERIES)
+        )
     if arguments.only != "throughput":
         _idle(spark, arguments.idle)
 
@@ -47,7 +50,7 @@ def main() -> None:
 # Throughput.
 
 
-def _throughput(spark: Any, count: int, batches: int, repeat: int) -> None:
+def _throughput(spark: Any, count: int, batches: int, repeat: int, names: Sequence[str]) -> None:
     df = _with_end(spark, events(spark, count, batches, FOLDER / "stream"))
     # A stream goes on for days: the workers are there, and the JVM has compiled both ways, before a time is taken.
     _drive(_floor(QUERIES["fraud"], _stream(spark, df)))
@@ -55,7 +58,8 @@ def _throughput(spark: Any, count: int, batches: int, repeat: int) -> None:
     print(f"{count:,} events, {count // EVENTS_A_KEY:,} keys, {batches} micro-batches")
     print(f"{'query':14} {'matches':>9} {'floor ev/s':>12} {'ours ev/s':>12} {'ours/floor':>10}")
     figures: list[Figure] = []
-    for name, query in QUERIES.items():
+    for name in names:
+        query = QUERIES[name]
         pairs: list[Pair] = []
         for _ in range(repeat):
             floor, _ = _drive(_floor(query, _stream(spark, df)))
@@ -208,6 +212,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--idle", type=int, default=1_000_000)
     parser.add_argument("--only", choices=["throughput", "idle"])
+    parser.add_argument(
+        "--query", action="append", choices=list(QUERIES), help="all of them, if none is said"
+    )
     return parser.parse_args()
 
 
