@@ -1,14 +1,20 @@
-"""Rows by the number of their key: a stable order, whoever puts which half of it together."""
+"""Rows by the number of their key: how keys are numbered, which of them are left out, a stable order."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cepheid.engines.columnar.ordering import by_code
+import cepheid
+from cepheid.engines.columnar.kept import FIELD
+from cepheid.engines.columnar.key_codes import key_codes
+from cepheid.engines.columnar.ordering import by_code, only_busy
+from cepheid.engines.program import compile
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, database=None)
@@ -18,3 +24,49 @@ def test_by_code(codes: list[int], threads: int) -> None:
         order, offsets = by_code(np.array(codes, np.int64), 6, pool)
     assert order.tolist() == sorted(range(len(codes)), key=codes.__getitem__)
     assert offsets.tolist() == [sum(code < number for code in codes) for number in range(7)]
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 2)), max_size=30))
+def test_only_busy(rows: list[tuple[int, int, int]]) -> None:
+    table = np.array(rows, np.int64).reshape(-1, 3)
+    codes = np.ascontiguousarray(table[:, 0])
+    kept, count = only_busy(codes, 6, [table[:, 1], table[:, 2]])
+    busy = sorted({code for code, *bits in rows if any(bits)})
+    assert kept.tolist() == [code in busy for code, *_ in rows]
+    assert count == len(busy)
+    assert codes[: kept.sum()].tolist() == [busy.index(code) for code, *_ in rows if code in busy]
+
+
+LARGEST = 2**63 - 1
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int64(), pa.uint32(), pa.uint64()])
+@pytest.mark.parametrize(
+    "values", [[3, None, 3, 5, None], [3, 5, 3], [None, None], [], [127, None, 120], [0, None, LARGEST]]
+)
+def test_null_is_a_key_like_any_other(values: list[int | None], kind: pa.DataType) -> None:
+    try:
+        column = pa.array(values, kind)
+    except pa.ArrowInvalid:
+        return  # too big for the type
+    plan = compile("A -> B .partition_by(k)").last.plan
+    codes, count = key_codes(plan, pa.table({f"{FIELD}k": column}))
+    assert count == len(set(values))
+    assert sorted(set(codes.tolist())) == list(range(count))
+    pairs = set(zip(values, codes.tolist(), strict=True))
+    assert len(pairs) == count
+
+
+@pytest.mark.parametrize("least", [0, 40, 100])
+def test_keys_without_an_event_that_passes(least: int) -> None:
+    """Where every event is seen, many keys may have none that a step takes: only their events are left out."""
+    rng = np.random.default_rng(least)
+    types = np.array(["A", "B", "V"])[rng.integers(0, 3, 6000)]
+    key = pa.array(rng.integers(0, 50, 6000), mask=rng.random(6000) < 0.3)
+    time = pa.array(np.arange(6000), pa.timestamp("s", "UTC"))
+    table = pa.table({"time": time, "type": types, "k": key, "n": np.arange(6000)})
+    query = f"A[k >= {least}] as a -> B[k >= {least}] as b .strict() .partition_by(k) .emit(a: a.n, b: b.n)"
+    found, expected = (cepheid.match(query, table, engine=e).to_pylist() for e in ("compiled", "reference"))
+    assert found == expected
+    assert bool(found) == (least < 50)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 
-from cepheid.engines.columnar.ordering import by_code
+from cepheid.engines.columnar.ordering import by_code, only_busy
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import CompiledPlan, Kernel, Keys
@@ -42,6 +42,7 @@ def warm() -> None:
     select_rows(needed_by(plan.plan), places_of([0]), KeyedRows.of([none], none, offsets))
     with ThreadPoolExecutor(1) as pool:
         by_code(none, 1, pool)
+    only_busy(none, 1, [none])
     unpack(*pack(none, offsets))
     count_states(none, none, 1, none)
     match_lanes(0, none.astype(np.uint64), none, none, none, none)

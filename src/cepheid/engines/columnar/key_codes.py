@@ -26,6 +26,7 @@ from cepheid.plan.plan import Plan
 
 _EXACT_IN_FLOAT = 2**53
 _CLOSE = 1 << 16
+_LARGEST = 2**63 - 1
 _PLAIN = (
     pa.types.is_string,
     pa.types.is_large_string,
@@ -120,14 +121,17 @@ def _codes(column: Any, inferred: bool) -> tuple[Numbers, int]:
 
 def _small_integers(column: Any) -> tuple[Numbers, int] | None:
     """Of integers that lie close together a table is quicker than a dictionary; None: they do not."""
-    if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type) or column.null_count:
+    if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type):
         return None
     ends = pc.min_max(column).as_py()
     if ends["min"] is None or ends["max"] - ends["min"] > 2 * len(column) + _CLOSE:
         return None
-    values = column.to_numpy().astype(np.int64, copy=False)
+    null = ends["max"] + 1  # for nulls, if there are any
+    if null > _LARGEST:
+        return None
+    values = pc.fill_null(column.cast(pa.int64()), null).to_numpy()
     codes = np.empty(len(values), np.int64)
-    known = np.full(ends["max"] - ends["min"] + 1, -1, np.int64)
+    known = np.full(null - ends["min"] + 1, -1, np.int64)
     return codes, int(_number(values, ends["min"], known, codes))
 
 

@@ -21,7 +21,7 @@ from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
 from cepheid.engines.columnar.key_codes import key_codes, key_columns
 from cepheid.engines.columnar.known_words import KnownWords
-from cepheid.engines.columnar.ordering import by_code, total_order
+from cepheid.engines.columnar.ordering import by_code, only_busy, total_order
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel, Keys
 from cepheid.matching.compiled.kernel.emission import (
@@ -57,13 +57,7 @@ class Sorted:
 
     @classmethod
     def of(cls, group: Group, table: pa.Table, order_columns: int, pool: Executor) -> Sorted:
-        own = key_columns(group.plan, table)
-        others = [name for name in table.column_names if name not in own]
-        combined = pool.map(pa.ChunkedArray.combine_chunks, [table[name] for name in others])
-        key = table.select(own).combine_chunks()
-        codes, count = key_codes(group.plan, key)  # while the other columns are put together
-        columns = {**dict(zip(others, combined, strict=True)), **{name: key[name] for name in own}}
-        table = pa.table([columns[name] for name in table.column_names], schema=table.schema)
+        table, codes, count = _numbered(group, table, pool)
         order = total_order(table, order_columns)
         if order is None:
             rows, offsets = by_code(codes, count, pool)
@@ -108,6 +102,33 @@ class Sorted:
             every = np.ones(len(self.rows), np.bool_)
             self._marks[types] = every if types is None else np.isin(self.types(self.rows), types)
         return self._marks[types]
+
+
+def _numbered(group: Group, table: pa.Table, pool: Executor) -> tuple[pa.Table, Numbers, int]:
+    """Rows in one chunk, the number of the key of each, and how many keys there are."""
+    own = key_columns(group.plan, table)
+    if group.bits.sees_all and not any(stream.forecasts for stream in group.streams):
+        return _of_busy_keys(group, table, own, pool)
+    others = [name for name in table.column_names if name not in own]
+    combined = pool.map(pa.ChunkedArray.combine_chunks, [table[name] for name in others])
+    key = table.select(own).combine_chunks()
+    codes, count = key_codes(group.plan, key)  # while the other columns are put together
+    columns = {**dict(zip(others, combined, strict=True)), **{name: key[name] for name in own}}
+    return pa.table([columns[name] for name in table.column_names], schema=table.schema), codes, count
+
+
+def _of_busy_keys(
+    group: Group, table: pa.Table, own: list[str], pool: Executor
+) -> tuple[pa.Table, Numbers, int]:
+    """Events that no stream names were kept, too: those of keys of which no event passes a test are left out here."""
+    bits = [name for name in table.column_names if name.startswith(BITS)]
+    first = table.select([*own, *bits]).combine_chunks()
+    codes, count = key_codes(group.plan, first)
+    kept, count = only_busy(codes, count, [first[name].to_numpy() for name in bits])
+    if not kept.all():
+        table, codes = table.filter(pa.array(kept)), codes[: np.count_nonzero(kept)]
+    columns = pool.map(pa.ChunkedArray.combine_chunks, table.columns)
+    return pa.table(list(columns), schema=table.schema), codes, count
 
 
 class StreamMatcher:
