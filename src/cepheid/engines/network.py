@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.rows import RowMaker
@@ -65,7 +66,20 @@ class Network:
         """Events in total order (or one late event), then time up to the watermark.
 
         `streams`: only for these, and all that they feed on is among them."""
+        own = self.matchers if streams is None else streams
+        if not self.feeding or any(e.late for e in events):
+            return self._on_events(events, watermark, own)
+        # Moment by moment, wherever the events are cut: what a moment's passing makes certain comes after all that
+        # the events of that moment have led to.
+        moments = [list(group) for _, group in groupby(events, key=lambda e: e.time)]
+        found = [self._on_events(group, None, own) for group in moments]
+        if watermark is not None or not found:
+            found.append(self._on_events((), watermark, own))
+        return {name: sum((one[name] for one in found[1:]), found[0][name]) for name in found[0]}
 
+    def _on_events(
+        self, events: Sequence[Event], watermark: int | None, streams: Collection[str]
+    ) -> dict[str, Findings]:
         reached = [e.time for e in events[-1:] if not e.late] + [w for w in (watermark,) if w is not None]
 
         def step(matcher: Matcher, inputs: list[Event]) -> Findings:
@@ -73,7 +87,7 @@ class Network:
             found = matcher.on_batch(inputs)
             return found + matcher.on_time(max(reached)) if reached else found
 
-        return self._through(events, step, self.matchers if streams is None else streams)
+        return self._through(events, step, streams)
 
     def on_end(self, time: int) -> dict[str, Findings]:
         def step(matcher: Matcher, inputs: list[Event]) -> Findings:

@@ -84,17 +84,24 @@ def stages(streams: Iterable[StreamPlan]) -> list[Stage]:
 
 def with_matches(
     known: Scan, base: Scan, stage: Stage, program: Program, answers: Mapping[str, StreamAnswer]
-) -> Scan:
-    """The input of a stage: that of all, if it names any of its events, and the matches it feeds on."""
+) -> tuple[Scan, int]:
+    """The input of a stage: that of all, if it names any of its events, and the matches it feeds on.
+
+    First those that events made certain, then those that time did: they come later in the moment that has passed. And
+    where the latter begin.
+    """
     pieces: list[Piece] = []
     if any(_sees_others(s, stage.feeds_on) for s in stage.streams):
         pieces += [_with_nulls(piece, base, known) for piece in base.pieces]
-    before = base.rows
-    for name in stage.feeds_on:
-        piece = _piece(name, answers[name], program[name], known, before)
-        pieces.append(piece)
-        before += piece.rows
-    return replace(known, pieces=tuple(pieces))
+    before, of_events = base.rows, base.rows
+    for by_event in (True, False):
+        for name in stage.feeds_on:
+            piece = _piece(name, answers[name], program[name], known, before, by_event)
+            pieces.append(piece)
+            before += piece.rows
+        if by_event:
+            of_events = before
+    return replace(known, pieces=tuple(pieces)), of_events
 
 
 def _sees_others(stream: StreamPlan, feeds_on: Sequence[str]) -> bool:
@@ -121,13 +128,15 @@ def _with_nulls(piece: Piece, base: Scan, known: Scan) -> Piece:
     return replace(piece, read=read)
 
 
-def _piece(name: str, answer: StreamAnswer, planned: PlannedStream, known: Scan, before: int) -> Piece:
-    matches = answer.matches
+def _piece(
+    name: str, answer: StreamAnswer, planned: PlannedStream, known: Scan, before: int, by_event: bool
+) -> Piece:
+    matches, times = answer.matches, answer.fed
+    assert times is not None
+    which = np.flatnonzero(times.by_event == by_event)
     table = matches if isinstance(matches, pa.Table) else build_table(matches, list(planned.columns))
+    table, detected, rows = table.take(pa.array(which)), times.detected[which], len(which)
     fields = [column for column, _ in planned.columns]
-    detected = answer.detected
-    assert detected is not None
-    rows = len(detected)
     present = names_text([*fields, TIME_NAME, TYPE_NAME])
 
     def column(wanted: str) -> pa.Array:

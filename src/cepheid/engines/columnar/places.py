@@ -32,6 +32,8 @@ from cepheid.matching.compiled.kernel.emission import (
 )
 from cepheid.matching.compiled.kernel.words import NEVER
 
+PHASE = 1  # where it is in the keys of `Places`; the last of them is the arrival of the row that decides
+
 
 @dataclass(frozen=True)
 class Places:

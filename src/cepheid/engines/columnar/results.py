@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from cepheid.engines.columnar.groups import Group, StreamPlan
-from cepheid.engines.columnar.instants import Numbers
+from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.key_codes import key_values
 from cepheid.engines.columnar.left_keys import Finding, match_left
 from cepheid.engines.columnar.match_tables import MatchTable
 from cepheid.engines.columnar.matching import Sorted
 from cepheid.engines.columnar.objects import events_of
-from cepheid.engines.columnar.places import Places, in_order, pending_in_order, places_of
+from cepheid.engines.columnar.places import PHASE, Places, in_order, pending_in_order, places_of
 from cepheid.engines.local.arrow_values import batch_rows
 from cepheid.engines.local.events import Columns
 from cepheid.engines.rows import RowMaker, pending_row, timeout_row
@@ -50,7 +50,15 @@ class StreamAnswer:
     timeouts: list[Row]
     pending: list[Row]
     foretold: ForecastAnswer | None = None
-    detected: Numbers | None = None  # when each match became certain, if another stream feeds on them
+    fed: FedTimes | None = None  # if another stream feeds on the matches
+
+
+@dataclass(frozen=True)
+class FedTimes:
+    """When each match became certain; and whether an event made it so, or that its time had passed."""
+
+    detected: Numbers
+    by_event: Marks
 
 
 @dataclass
@@ -93,17 +101,23 @@ class StreamResults:
             noted = match_left(self.stream.plan, rows, key, self.types, self.columns, end)
             self._list(rows, noted.found, noted.places())
 
-    def answer(self, feeds: bool) -> StreamAnswer:
-        """`feeds`: another stream feeds on the matches."""
+    def answer(self, feeds: bool, of_events: int) -> StreamAnswer:
+        """`feeds`: another stream feeds on the matches. `of_events`: arrivals that events brought, directly or not."""
         listed = {kind: self.listed[kind].in_order() for kind in ("timeout", "pending")}
-        detected = self._detected() if feeds else None
-        return StreamAnswer(self._matches(), listed["timeout"], listed["pending"], self.foretold, detected)
+        fed = self._fed(of_events) if feeds else None
+        return StreamAnswer(self._matches(), listed["timeout"], listed["pending"], self.foretold, fed)
 
-    def _detected(self) -> Numbers:
+    def _fed(self, of_events: int) -> FedTimes:
         """In the order of the matches."""
         listed = self.listed["match"]
-        found = np.concatenate([*self.table_detected, np.array(listed.detected, np.int64)])
-        return found[in_order([*self.table_keys, *listed.keys])] if len(found) else found
+        detected = np.concatenate([*self.table_detected, np.array(listed.detected, np.int64)])
+        keys = [*self.table_keys, *listed.keys]
+        if not len(detected):
+            return FedTimes(detected, np.zeros(0, np.bool_))
+        phases, arrivals = (np.concatenate([own[part] for own in keys]) for part in (PHASE, -1))
+        order = in_order(keys)
+        by_event = (phases == 0) & (arrivals < of_events)
+        return FedTimes(detected[order], by_event[order])
 
     def forecast(
         self, rows: Sorted, group: Group, schema: Schema, end: int, pool: Executor, threads: int

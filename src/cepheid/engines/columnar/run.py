@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -45,6 +46,7 @@ class Work:
     threads: int
     on_piece: Callable[[PieceRead], None]  # told of each piece, in order
     feeding: frozenset[str] = frozenset()  # streams that others feed on
+    of_events: int = sys.maxsize  # rows before this are events, or matches that events made certain
 
 
 def run(work: Work) -> Answer:
@@ -117,6 +119,6 @@ def _match(
                 for made in forecasts:
                     made.result()
     return {
-        s.name: result.answer(s.name in work.feeding)
+        s.name: result.answer(s.name in work.feeding, work.of_events)
         for s, result in zip(group.streams, results, strict=True)
     }

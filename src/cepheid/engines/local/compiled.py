@@ -112,8 +112,10 @@ class CompiledRun:
         answer = run(work)
         now = max((t for t in (work.now, answer.last) if t is not None), default=None)
         for stage in more:
-            scan = with_matches(self.choice.fed[stage.feeds_on], base, stage, self.program, answer.streams)
-            later = replace(self._work(stage.streams, scan), now=now, on_piece=lambda found: None)
+            known = self.choice.fed[stage.feeds_on]
+            scan, of_events = with_matches(known, base, stage, self.program, answer.streams)
+            work = replace(self._work(stage.streams, scan), of_events=of_events)
+            later = replace(work, now=now, on_piece=lambda found: None)
             answer.streams.update(run(later).streams)
         return answer
 
