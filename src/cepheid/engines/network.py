@@ -15,7 +15,7 @@ from cepheid.matching.reference import ReferenceMatcher
 from cepheid.matching.shelf import Shelf
 from cepheid.matching.snapshot import Kept, pack_sections, unpack_sections
 from cepheid.matching.tests import PlanTests
-from cepheid.pattern.event import Event
+from cepheid.pattern.event import DERIVED, Event
 from cepheid.pattern.times import from_microseconds
 
 MakeMatcher = Callable[[PlannedStream, Listener | None, int], Matcher]
@@ -161,9 +161,9 @@ class Network:
         fields = self.rows[planned.name].fields(match)
         fields.setdefault("time", from_microseconds(match.detected))
         fields.setdefault("type", planned.name)
-        # With the order columns of its last event, so that it can be put in order among the others.
+        # With as many order columns as others have, so that it can be put in order among them.
         order = match.events[-1].order
-        event = Event(planned.name, match.detected, fields, order, self.derived_seq)
+        event = Event(planned.name, match.detected, fields, order, DERIVED + self.derived_seq)
         return replace(event, late=True) if late else event
 
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from cepheid.pattern.duration import MICROSECONDS, duration
-from cepheid.pattern.event import Event
+from cepheid.pattern.event import DERIVED, Event
 from cepheid.pattern.times import from_microseconds
 
 ID = "id"  # the column events are called by, where they have one
@@ -22,7 +22,8 @@ def event_name(event: Event, column: str = ID) -> str:
     ('L7', 'Login #3')
     """
     given = event.fields.get(column)
-    return f"{event.type} #{event.seq + 1}" if given is None else str(given)
+    number = event.seq + 1 if event.seq < DERIVED else event.seq - DERIVED
+    return f"{event.type} #{number}" if given is None else str(given)
 
 
 def event_names(events: Iterable[Event], column: str = ID) -> str:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+# Arrivals from here on are matches of other streams: they come after all events of their time.
+DERIVED = 1 << 62
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
@@ -24,4 +27,6 @@ class Event:
 
     def place_in_order(self) -> tuple[Any, ...]:
         """Sorts events into the total order: time, order columns (null first), arrival."""
+        if self.seq >= DERIVED:
+            return (self.time, *((2, 0) for _ in self.order), self.seq)
         return (self.time, *((v is not None, v) for v in self.order), self.seq)
