@@ -8,7 +8,7 @@ from itertools import groupby
 
 from cepheid.engines.program import PlannedStream, Program
 from cepheid.engines.rows import RowMaker
-from cepheid.matching.found import Findings, Match
+from cepheid.matching.found import Findings, Match, merged
 from cepheid.matching.lifecycle import Listener
 from cepheid.matching.protocol import Matcher
 from cepheid.matching.reference import ReferenceMatcher
@@ -75,7 +75,7 @@ class Network:
         found = [self._on_events(group, None, own) for group in moments]
         if watermark is not None or not found:
             found.append(self._on_events((), watermark, own))
-        return {name: sum((one[name] for one in found[1:]), found[0][name]) for name in found[0]}
+        return {name: merged(one[name] for one in found) for name in found[0]}
 
     def _on_events(
         self, events: Sequence[Event], watermark: int | None, streams: Collection[str]
