@@ -26,16 +26,18 @@ from cepheid.matching.compiled.kernel.entrance import (
     undo,
 )
 from cepheid.matching.compiled.kernel.jit import inner
+from cepheid.matching.compiled.kernel.memory import words_of
 from cepheid.matching.compiled.kernel.space import FULL_SAVED, NOW, OK, STATUS
 from cepheid.matching.compiled.kernel.words import NEVER
 
 
 def _made(number: int, cache: bool = True) -> Any:
     @njit(cache=cache, nogil=True, _nrt=False)
-    def match_chains(t, w, keys, words, first, time, ends, saved, saved_words, saved_rows):
+    def match_chains(tables, space, keys, words, first, time, ends, saved, saved_words, saved_rows):
         """Matches the keys from `first` on. The answer is the key that could not be done, or the number of keys."""
         if number < 0:  # what was compiled from other sources has another number here, and is not found
             return -1
+        t, w = words_of(tables), words_of(space)
         for key in range(first, len(keys) - 1):
             reset_chain(t, w)
             begin_key(w, key)

@@ -14,6 +14,7 @@ from numba import njit
 from cepheid.matching.compiled.kernel.drive import close
 from cepheid.matching.compiled.kernel.happenings import done, loaded, on_end, on_event, pass_time
 from cepheid.matching.compiled.kernel.jit import inner
+from cepheid.matching.compiled.kernel.memory import words_of
 from cepheid.matching.compiled.kernel.space import (
     BEFORE,
     DROPPED,
@@ -45,13 +46,14 @@ def stamp() -> int:
 
 def _made(number: int, cache: bool = True) -> Any:
     @njit(cache=cache, nogil=True, _nrt=False)  # keys are matched by several threads
-    def match_keys(kind, t, w, keys, words, first, time, ends, saved, saved_words, saved_rows):
+    def match_keys(kind, tables, space, keys, words, first, time, ends, saved, saved_words, saved_rows):
         """Matches the keys from `first` on, each from its state: its events, then time up to `time`, or the end.
 
         The answer is the key that could not be done, with the reason in the status; or the number of keys.
         """
         if number < 0:  # what was compiled from other sources has another number here, and is not found
             return -1
+        t, w = words_of(tables), words_of(space)
         for key in range(first, len(keys) - 1):
             begin(t, w, key)
             if keys[key, K_WORDS] < keys[key + 1, K_WORDS]:

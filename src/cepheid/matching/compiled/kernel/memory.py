@@ -67,23 +67,35 @@ def as_bits(typing_context, number):
     return types.int64(types.float64), code
 
 
-# The words of an array at a place that is known to be in it: `w[i]` and `w[i] = x` become these (see jit.py).
+# The words of the kernel's arrays. Functions are handed only where an array begins: an array is seven numbers to numba,
+# and to pass them from function to function took a good part of the time.
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def word_at(typing_context, array, index):
-    def code(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        return builder.load(builder.gep(data, [args[1]], inbounds=True))
+def words_of(typing_context, array):
+    """Where the words of an array begin."""
 
-    return types.int64(array, types.int64), code
+    def code(context, builder, signature, args):
+        return context.make_array(signature.args[0])(context, builder, args[0]).data
+
+    return types.CPointer(types.int64)(array), code
+
+
+# `w[i]` and `w[i] = x` become these (see jit.py), which are there sooner than what numba looks up for them.
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def put_word_at(typing_context, array, index, value):
+def word_at(typing_context, words, index):
     def code(context, builder, signature, args):
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        builder.store(args[2], builder.gep(data, [args[1]], inbounds=True))
+        return builder.load(builder.gep(args[0], [args[1]], inbounds=True))
+
+    return types.int64(words, types.int64), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def put_word_at(typing_context, words, index, value):
+    def code(context, builder, signature, args):
+        builder.store(args[2], builder.gep(args[0], [args[1]], inbounds=True))
         return context.get_dummy_value()
 
-    return types.none(array, types.int64, types.int64), code
+    return types.none(words, types.int64, types.int64), code
