@@ -68,6 +68,7 @@ from cepheid.matching.compiled.kernel.words import (
     MOST_OF_FIRST,
     NONE,
     ONE_WAY,
+    ONLY_WINDOW,
     ORDER_MATTERS,
     POSITIONS,
     R_AGGREGATES,
@@ -324,7 +325,8 @@ class _Encoder:
         header[ORDER_MATTERS] = int(bool(header[ONE_WAY] or header[TIMEOUTS] or header[EVICT]))
         ordered = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
         header[BY_STATE] = int(not (ordered or looks_next or header[FILTERS]))
-        by_window = pattern.within is not None and not bounded and not looks_next
+        header[ONLY_WINDOW] = int(not bounded and not looks_next)
+        by_window = pattern.within is not None and header[ONLY_WINDOW]
         header[BY_START] = int(by_window and not header[BY_STATE])
         header[MOST_OF_FIRST] = self._most_of_first_step()
         header[FIRST_POSITIONS] = sum(1 << p for p in automaton.first_positions)

@@ -92,6 +92,7 @@ from cepheid.matching.compiled.kernel.words import (
     NODE_ROW,
     NODE_SAME,
     NODE_WIDTH,
+    ONLY_WINDOW,
     NONE,
     P_ALIAS,
     P_TEST,
@@ -543,6 +544,8 @@ def _edge_end(t, w, run, edge):
 @inner
 def deadline_of(t, w, run, index):
     """The next moment whose passing changes something for the run."""
+    if t[ONLY_WINDOW]:
+        return w[run + RUN_FROM] + t[WITHIN] if t[WITHIN] >= 0 else NEVER
     awaited = waiting(t, w, run)
     found = NEVER
     number = 0

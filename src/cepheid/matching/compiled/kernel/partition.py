@@ -262,6 +262,10 @@ def offer_one_way(t, w, first, end, row, rank):
 
     Of copies that came the same way: where some move on, the others are gone.
     """
+    if end - first == 1:
+        run = w[w[RUNS] + first]
+        move(t, w, run, min(fitting(t, w, run, row), 1), row, rank)
+        return
     at = first
     while at < end:
         path = w[w[w[RUNS] + at] + RUN_PATH]
@@ -361,6 +365,9 @@ def fitting(t, w, run, row):
 @inner
 def move(t, w, run, edges, row, rank):
     """The run takes the event on each of the edges in SCRATCH; perhaps a copy stays where it was."""
+    if edges == 0 and not t[LOOKS_NEXT] and not t[FILTERS]:
+        not_taken(t, w, run, row)
+        return
     closed, stays = staying(t, w, run, edges)
     if edges == 0 and closed_by(t, w, run, row):
         set_done(w, run)
@@ -379,6 +386,16 @@ def move(t, w, run, edges, row, rank):
         push(w, NEXT, N_NEXT, run)
     else:
         let_go(w, run)
+
+
+@inner
+def not_taken(t, w, run, row):
+    """An event that does not fit leaves a run as it is, where nothing has to be the next one; or closes it."""
+    if t[LONGEST] and closed_by(t, w, run, row):
+        set_done(w, run)
+        w[run + RUN_IS_OPEN] = 0
+    else:
+        push(w, NEXT, N_NEXT, run)
 
 
 @inner

@@ -193,6 +193,9 @@ def _append_history(w, row, rank):
 @inner
 def _in_history(w, index):
     """The place of an event in the history, by its index; -1 if it is not there."""
+    last = w[HISTORY] + (w[N_HISTORY] - 1) * HISTORY_WIDTH
+    if w[N_HISTORY] > 0 and w[last + H_INDEX] == index:  # as is the event at hand
+        return last
     low, high = 0, w[N_HISTORY]
     while low < high:
         middle = (low + high) // 2

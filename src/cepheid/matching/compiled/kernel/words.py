@@ -42,6 +42,7 @@ MASK = 63  # numbers that fit one word of marks
     LOOKS_NEXT,
     DEADLINES_MOVE,  # a neighbour that has not come changes what a run waits for
     WANTED_LATER,  # the positions a run could take an event at after its first, as bits
+    ONLY_WINDOW,  # nothing but the window of the whole ends a run, if there is one
     BY_START,  # runs end in the order of their starts: nothing but the window of the whole ends them
     FILTERS,  # an event may close ways before it is offered to runs
     ORDER_MATTERS,
@@ -84,7 +85,7 @@ MASK = 63  # numbers that fit one word of marks
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(69)
+) = range(70)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
