@@ -229,6 +229,24 @@ def test_several_streams() -> None:
     same(SEVERAL, TABLE, TABLE)
 
 
+@pytest.mark.parametrize("rest", ["", ".timeouts()"])
+def test_who_asks_only_for_matches_reads_only_what_they_need(rest: str) -> None:
+    query = f"stream S = A as a -> NOT B[v > a.v] .partition_by(k) .within(6s) .emit(v: a.v) {rest}"
+    whole = cepheid.run(query, TABLE, engine="compiled")
+    assert whole["S"].num_rows
+    assert whole.pending["S"].num_rows
+    for engine in ("compiled", "reference"):
+        only = cepheid.run(query, TABLE, engine=engine, only_matches=True)
+        assert only["S"].equals(whole["S"])
+        assert not only.pending
+        assert not only.timeouts
+    assert cepheid.match(query, TABLE, engine="compiled").equals(whole["S"])
+    chosen = {only: Job(query, TABLE, make_options(), only_matches=only).choice for only in (True, False)}
+    # The plan of a stream with timeouts names no fields: it is made for whole events.
+    assert [s.fields for s in chosen[True].streams] == [None if rest else {"k", "v"}]
+    assert [s.fields for s in chosen[False].streams] == [None]
+
+
 def test_what_the_kernel_cannot_take_is_the_reference_matchers() -> None:
     job = Job(SEVERAL + FEEDING, TABLE, make_options())
     assert [s.name for s in job.choice.streams] == ["One", "Two", "Three", "Four", "Fed"]

@@ -33,9 +33,9 @@ def test_only_busy(rows: list[tuple[int, int, int]]) -> None:
     codes = np.ascontiguousarray(table[:, 0])
     kept, count = only_busy(codes, 6, [table[:, 1], table[:, 2]])
     busy = sorted({code for code, *bits in rows if any(bits)})
-    assert kept.tolist() == [code in busy for code, *_ in rows]
+    assert kept.tolist() == [i for i, (code, *_) in enumerate(rows) if code in busy]
     assert count == len(busy)
-    assert codes[: kept.sum()].tolist() == [busy.index(code) for code, *_ in rows if code in busy]
+    assert codes[: len(kept)].tolist() == [busy.index(code) for code, *_ in rows if code in busy]
 
 
 LARGEST = 2**63 - 1

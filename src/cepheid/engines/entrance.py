@@ -35,6 +35,7 @@ def run(
     memory: int | None = None,
     threads: int | None = None,
     models: Any = None,
+    only_matches: bool = False,
 ) -> Results:
     """Run every stream of a program over events; the matches by stream, in the kind the events came in.
 
@@ -58,6 +59,8 @@ def run(
         memory: Bytes of rows that the compiled matcher keeps; beyond that they go to temporary files.
         threads: Of the compiled matcher; without it, one for each core.
         models: What forecasts learned before, from `train_forecast`.
+        only_matches: Leave out timeouts and pending absences. The latter show whole events, so that only for them all
+            columns of a file are read. On Spark nothing is read for either until somebody looks.
 
     >>> events = [{"type": "A", "time": 1}, {"type": "B", "time": 2, "v": 7}]
     >>> run("stream S = A -> B as b .emit(v: b.v)", events)
@@ -84,8 +87,7 @@ def run(
         from cepheid.engines.spark.run import run_spark
 
         return run_spark(query, events, options)
-    job = Job(query, events, options, listener, engine=engine)
-    return collect(job)
+    return collect(Job(query, events, options, listener, engine=engine, only_matches=only_matches))
 
 
 def match(query: object, events: Any, *, stream: str | None = None, **options: Any) -> Any:
@@ -108,7 +110,7 @@ def match(query: object, events: Any, *, stream: str | None = None, **options: A
 
         _known_engine(options.pop("engine", "auto"))
         return match_spark(query, events, stream, make_options(**options))
-    results = run(query, events, **options)
+    results = run(query, events, **options, only_matches=True)
     if stream is None:
         return results[declarations_of(query, "query").streams[-1].name]
     if stream not in results:

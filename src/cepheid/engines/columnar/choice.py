@@ -83,13 +83,13 @@ def _can_be_type(kind: pa.DataType) -> bool:
     return bool(test.is_string(kind) or test.is_large_string(kind) or test.is_string_view(kind))
 
 
-def choose(program: Program, scan: Scan, columns: Columns) -> Choice:
-    """Loads the kernel's parts, so it is asked last."""
+def choose(program: Program, scan: Scan, columns: Columns, only_matches: bool = False) -> Choice:
+    """Loads the kernel's parts, so it is asked last. `only_matches`: what does not become one is not asked for."""
     streams: dict[str, StreamPlan] = {}
     reasons: dict[str, str] = {}
     fed: dict[tuple[str, ...], Scan] = {}
     for planned in program:
-        found = _chosen(planned, program, scan, columns, fed)
+        found = _chosen(planned, program, scan, columns, only_matches, fed)
         if isinstance(found, str):
             reasons[planned.name] = found
         else:
@@ -103,6 +103,7 @@ def _chosen(
     program: Program,
     scan: Scan,
     columns: Columns,
+    only_matches: bool,
     fed: dict[tuple[str, ...], Scan],
 ) -> StreamPlan | str:
     from cepheid.engines.columnar.feeding import can_feed, fed_types
@@ -111,9 +112,10 @@ def _chosen(
     own = fed_types(planned, program, scan, columns) if planned.feeds_on else scan
     if isinstance(own, str):
         return own
-    found = _missing(planned, own) or compiled(planned, event_type(own, columns), columns.type)
+    found = _missing(planned, own, only_matches) or compiled(planned, event_type(own, columns), columns.type)
     if isinstance(found, str):
         return found
+    found = replace(found, only_matches=only_matches)
     if planned.feeds_on:
         fed[planned.feeds_on] = own
     return (can_feed(found) if feeds_others(planned, program) else None) or found
@@ -201,11 +203,11 @@ def _why_no_forecasts(planned: PlannedStream) -> str | None:
     return "its model is given" if planned.trained is not None else why_not_in_columns(planned.plan)
 
 
-def _missing(planned: PlannedStream, scan: Scan) -> str | None:
+def _missing(planned: PlannedStream, scan: Scan, only_matches: bool) -> str | None:
     """A field that the stream needs, and that is no column."""
     from cepheid.engines.columnar.groups import fields_needed
 
-    needed = fields_needed(planned.plan)
+    needed = fields_needed(planned.plan, only_matches)
     for name in scan.unfit if needed is None else needed:
         if name in scan.unfit:
             return scan.unfit[name]

@@ -130,11 +130,17 @@ class Kinds:
             self._places[name] = np.flatnonzero(own)
         return self._places[name]
 
-    def numbers(self, types: Sequence[str], at: Numbers) -> Codes:
-        """The number of the type among some, at some of the places; -1: it is none of them."""
+    def numbers(self, types: Sequence[str]) -> Codes:
+        """The number of each row's type among some; -1: it is none of them."""
         known = {name: number for number, name in enumerate(types)}
-        table = np.array([known.get(name, -1) for name in self._names], np.int32)
-        return table[self._codes[at]]
+        own = [(code, known[name]) for code, name in enumerate(self._names) if name in known]
+        if len(own) > _FEW:
+            table = np.array([known.get(name, -1) for name in self._names], np.int32)
+            return table.take(self._codes)
+        found = np.full(len(self._codes), -1, np.int32)
+        for code, number in own:
+            np.copyto(found, np.int32(number), where=self._codes == code)
+        return found
 
 
 def _check_instants(batch: Batch, known: str | None) -> None:

@@ -28,6 +28,7 @@ class StreamPlan:
     planned: PlannedStream
     compiled: CompiledPlan | TrendShape
     bits: PlanBits
+    only_matches: bool = False  # nobody asks for timeouts and pending absences
 
     @property
     def plan(self) -> Plan:
@@ -41,6 +42,10 @@ class StreamPlan:
     @property
     def name(self) -> str:
         return self.planned.name
+
+    @property
+    def fields(self) -> frozenset[str] | None:
+        return fields_needed(self.plan, self.only_matches)
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ def groups_of(streams: Iterable[StreamPlan], scan: Scan, columns: Columns) -> li
 
 
 def _group(streams: tuple[StreamPlan, ...], scan: Scan, columns: Columns) -> Group:
-    wanted = [fields_needed(s.plan) for s in streams]
+    wanted = [s.fields for s in streams]
     names = [n for n in scan.types if any(w is None or n in w for w in wanted)]
     types = tuple(dict.fromkeys(t for s in streams for t in (*s.plan.event_types, *sorted(s.bits.closing))))
     own = [(TIME, pa.int64()), (ARRIVAL, pa.int64()), (TYPE, pa.int32())]
@@ -94,9 +99,9 @@ def event_type(scan: Scan, columns: Columns) -> Type:
     return struct_of({**known, columns.time: TIMESTAMP})
 
 
-def fields_needed(plan: Plan) -> frozenset[str] | None:
-    """None: all of them. Timeouts and pending absences show whole events."""
-    if plan.needed is None or plan.pattern.timeouts or _may_be_pending(plan):
+def fields_needed(plan: Plan, only_matches: bool) -> frozenset[str] | None:
+    """None: all of them. Timeouts and pending absences show whole events, if anybody asks for them."""
+    if plan.needed is None or not (only_matches or _shows_only_matches(plan)):
         return None
     tests = [t for p in plan.automaton.positions for t in (*p.alpha, *p.beta)]
     tests += [t for a in plan.automaton.absences for t in (*a.alpha, *a.beta)]
@@ -105,5 +110,6 @@ def fields_needed(plan: Plan) -> frozenset[str] | None:
     return plan.needed | {n.path[0] for n in read if n.path}
 
 
-def _may_be_pending(plan: Plan) -> bool:
-    return any(accept.absences for accept in plan.automaton.accepts)
+def _shows_only_matches(plan: Plan) -> bool:
+    may_be_pending = any(accept.absences for accept in plan.automaton.accepts)
+    return not plan.pattern.timeouts and not may_be_pending

@@ -7,6 +7,7 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
@@ -27,6 +28,7 @@ from cepheid.plan.plan import Plan
 _EXACT_IN_FLOAT = 2**53
 _CLOSE = 1 << 16
 _LARGEST = 2**63 - 1
+_ALL = np.zeros(0, np.uint8)  # such bits of a column without nulls
 _PLAIN = (
     pa.types.is_string,
     pa.types.is_large_string,
@@ -109,11 +111,7 @@ def _codes(column: Any, inferred: bool) -> tuple[Numbers, int]:
     numbered = _small_integers(column)
     if numbered is not None:
         return numbered
-    coded = column.dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.unify_dictionaries().combine_chunks()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.chunk(0) if coded.num_chunks else pa.array([], column.type).dictionary_encode()
+    coded = column.combine_chunks().dictionary_encode()
     count = len(coded.dictionary)
     codes = coded.indices.fill_null(count) if coded.null_count else coded.indices
     return codes.to_numpy(zero_copy_only=False).astype(np.int64), count + bool(coded.null_count)
@@ -123,24 +121,48 @@ def _small_integers(column: Any) -> tuple[Numbers, int] | None:
     """Of integers that lie close together a table is quicker than a dictionary; None: they do not."""
     if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type):
         return None
-    ends = pc.min_max(column).as_py()
-    if ends["min"] is None or ends["max"] - ends["min"] > 2 * len(column) + _CLOSE:
+    chunks = [_values_and_bits(chunk.cast(pa.int64())) for chunk in column.chunks if len(chunk)]
+    ends = [_ends(*chunk) for chunk in chunks]
+    least = min((int(end) for end, _ in ends), default=_LARGEST)
+    most = max((int(end) for _, end in ends), default=-_LARGEST)
+    if least > most or most - least > 2 * len(column) + _CLOSE:
         return None
-    null = ends["max"] + 1  # for nulls, if there are any
-    if null > _LARGEST:
-        return None
-    values = pc.fill_null(column.cast(pa.int64()), null).to_numpy()
-    codes = np.empty(len(values), np.int64)
-    known = np.full(null - ends["min"] + 1, -1, np.int64)
-    return codes, int(_number(values, ends["min"], known, codes))
+    codes = np.empty(len(column), np.int64)
+    known = np.full(most - least + 2, -1, np.int64)  # the last is for nulls
+    at = count = 0
+    for chunk in chunks:
+        own = codes[at : at + len(chunk[0])]
+        count, at = int(_number(*chunk, least, known, count, own)), at + len(own)
+    return codes, count
+
+
+def _values_and_bits(array: Any) -> tuple[Numbers, npt.NDArray[np.uint8], int]:
+    """The values, whatever lies where there is none; bits that say where there is one; and the first one's place."""
+    validity, values = array.buffers()
+    bits = np.frombuffer(validity, np.uint8) if array.null_count else _ALL
+    return np.frombuffer(values, np.int64, len(array), array.offset * 8), bits, array.offset
 
 
 @njit(cache=True, nogil=True)
-def _number(values, least, known, codes):  # type: ignore[no-untyped-def]
-    """As they come."""
-    count = 0
+def _is_there(present, at):  # type: ignore[no-untyped-def]
+    return len(present) == 0 or (present[at >> 3] >> (at & 7)) & 1 != 0
+
+
+@njit(cache=True, nogil=True)
+def _ends(values, present, offset):  # type: ignore[no-untyped-def]
+    """The least and the largest value; the other way round, if there is none."""
+    least, most = _LARGEST, -_LARGEST
     for i in range(len(values)):
-        at = values[i] - least
+        if _is_there(present, offset + i):
+            least, most = min(least, values[i]), max(most, values[i])
+    return least, most
+
+
+@njit(cache=True, nogil=True)
+def _number(values, present, offset, least, known, count, codes):  # type: ignore[no-untyped-def]
+    """As they come; so many numbers are given."""
+    for i in range(len(values)):
+        at = values[i] - least if _is_there(present, offset + i) else len(known) - 1
         if known[at] < 0:
             known[at] = count
             count += 1
@@ -156,8 +178,13 @@ def _exact_as_float(column: Any) -> bool:
 def _joined(parts: list[tuple[Numbers, int]]) -> tuple[Numbers, int]:
     codes, count = parts[0]
     for more, size in parts[1:]:
-        known, codes = np.unique(codes * size + more, return_inverse=True)
-        count = len(known)
+        both = codes * size + more
+        if count * size <= 2 * len(both) + _CLOSE:
+            codes = np.empty(len(both), np.int64)
+            count = int(_number(both, _ALL, 0, 0, np.full(count * size, -1, np.int64), 0, codes))
+        else:
+            known, codes = np.unique(both, return_inverse=True)
+            count = len(known)
     return codes, count
 
 

@@ -12,14 +12,16 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import repeat
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheid.engines.columnar.groups import Group
 from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
-from cepheid.engines.columnar.key_codes import key_codes, key_columns
+from cepheid.engines.columnar.key_codes import key_codes
 from cepheid.engines.columnar.known_words import KnownWords
 from cepheid.engines.columnar.ordering import by_code, only_busy, total_order
 from cepheid.matching.compiled.columns import to_events
@@ -99,36 +101,46 @@ class Sorted:
     def of_types(self, types: tuple[int, ...] | None) -> Marks:
         """The rows of some types, by their numbers; None: all rows."""
         if types not in self._marks:
-            every = np.ones(len(self.rows), np.bool_)
-            self._marks[types] = every if types is None else np.isin(self.types(self.rows), types)
+            self._marks[types] = self._of_types(types)
         return self._marks[types]
+
+    def _of_types(self, types: tuple[int, ...] | None) -> Marks:
+        if types is None:
+            return np.ones(len(self.rows), np.bool_)
+        kinds = self.table[TYPE].to_numpy()
+        found = np.zeros(len(kinds), np.bool_)
+        for number in types:
+            found |= kinds == number
+        return found[self.rows]
 
 
 def _numbered(group: Group, table: pa.Table, pool: Executor) -> tuple[pa.Table, Numbers, int]:
     """Rows in one chunk, the number of the key of each, and how many keys there are."""
-    own = key_columns(group.plan, table)
     if group.bits.sees_all and not any(stream.forecasts for stream in group.streams):
-        return _of_busy_keys(group, table, own, pool)
-    others = [name for name in table.column_names if name not in own]
-    combined = pool.map(pa.ChunkedArray.combine_chunks, [table[name] for name in others])
-    key = table.select(own).combine_chunks()
-    codes, count = key_codes(group.plan, key)  # while the other columns are put together
-    columns = {**dict(zip(others, combined, strict=True)), **{name: key[name] for name in own}}
-    return pa.table([columns[name] for name in table.column_names], schema=table.schema), codes, count
+        return _of_busy_keys(group, table, pool)
+    combined = pool.map(pa.ChunkedArray.combine_chunks, table.columns)
+    codes, count = key_codes(group.plan, table)  # while the columns are put together
+    return pa.table(list(combined), schema=table.schema), codes, count
 
 
-def _of_busy_keys(
-    group: Group, table: pa.Table, own: list[str], pool: Executor
-) -> tuple[pa.Table, Numbers, int]:
+def _of_busy_keys(group: Group, table: pa.Table, pool: Executor) -> tuple[pa.Table, Numbers, int]:
     """Events that no stream names were kept, too: those of keys of which no event passes a test are left out here."""
-    bits = [name for name in table.column_names if name.startswith(BITS)]
-    first = table.select([*own, *bits]).combine_chunks()
-    codes, count = key_codes(group.plan, first)
-    kept, count = only_busy(codes, count, [first[name].to_numpy() for name in bits])
-    if not kept.all():
-        table, codes = table.filter(pa.array(kept)), codes[: np.count_nonzero(kept)]
-    columns = pool.map(pa.ChunkedArray.combine_chunks, table.columns)
-    return pa.table(list(columns), schema=table.schema), codes, count
+    codes, count = key_codes(group.plan, table)
+    bits = [table[name].to_numpy() for name in table.column_names if name.startswith(BITS)]
+    kept, count = only_busy(codes, count, bits)
+    taken = pool.map(_taken, table.columns, repeat(kept))
+    return pa.table(list(taken), schema=table.schema), codes[: len(kept)], count
+
+
+def _taken(column: pa.ChunkedArray, rows: Numbers) -> pa.Array:
+    """Some rows, in ascending order: chunk by chunk, as most are left out."""
+    ends = np.cumsum([len(chunk) for chunk in column.chunks])
+    cuts = np.searchsorted(rows, ends)
+    parts, first, before = [], 0, 0
+    for chunk, cut, end in zip(column.chunks, cuts.tolist(), ends.tolist(), strict=True):
+        parts.append(pc.take(chunk, pa.array(rows[first:cut] - before), boundscheck=False))
+        first, before = cut, end
+    return pa.concat_arrays(parts) if parts else pa.array([], column.type)
 
 
 class StreamMatcher:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numba import njit
 
-from cepheid.engines.columnar.instants import Marks, Numbers
+from cepheid.engines.columnar.instants import Numbers
 from cepheid.engines.columnar.kept import ORDER, TIME
 
 
@@ -25,8 +25,8 @@ def total_order(table: pa.Table, order_columns: int) -> Numbers | None:
     return _sorted([table[TIME], *(table[f"{ORDER}{i}"] for i in range(order_columns))])
 
 
-def only_busy(codes: Numbers, count: int, bits: Sequence[Numbers]) -> tuple[Marks, int]:
-    """The rows of codes that any row with a bit has, and how many such codes there are.
+def only_busy(codes: Numbers, count: int, bits: Sequence[Numbers]) -> tuple[Numbers, int]:
+    """The rows of codes that any row with a bit has, in their order, and how many such codes there are.
 
     Codes are numbered anew in place: those of the rows that are left, one after the other.
     """
@@ -35,9 +35,8 @@ def only_busy(codes: Numbers, count: int, bits: Sequence[Numbers]) -> tuple[Mark
         _mark_busy(codes, own, numbers)
     busy = np.flatnonzero(numbers == 0)
     numbers[busy] = np.arange(len(busy))
-    kept = np.empty(len(codes), np.bool_)
-    _keep_busy(codes, numbers, kept)
-    return kept, len(busy)
+    kept = np.empty(len(codes), np.int64)
+    return kept[: _keep_busy(codes, numbers, kept)], len(busy)
 
 
 @njit(cache=True, nogil=True)
@@ -52,10 +51,10 @@ def _keep_busy(codes, numbers, kept):  # type: ignore[no-untyped-def]
     place = 0
     for i in range(len(codes)):
         number = numbers[codes[i]]
-        kept[i] = number >= 0
         if number >= 0:
-            codes[place] = number
+            codes[place], kept[place] = number, i
             place += 1
+    return place
 
 
 def by_code(codes: Numbers, count: int, pool: Executor) -> tuple[Numbers, Numbers]:

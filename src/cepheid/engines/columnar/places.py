@@ -84,6 +84,9 @@ def _first_rows(found: Numbers, moments: Numbers, answers: Answers, rows: Sorted
         | (moments[1:] != moments[:-1])
         | (found[1:, OUT_PHASE] != found[:-1, OUT_PHASE])
     )
+    if new.all():
+        alone: Numbers = first
+        return alone
     group = np.cumsum(new) - 1
     weight = np.select([found[:, OUT_KIND] == TIMEOUT, found[:, OUT_KIND] == PENDING], [1, 2], 0)
     best = np.lexsort((rows.ranks(first), weight, group))

@@ -67,12 +67,14 @@ def _kept(group: Group, tested: TestedBatch, piece: Piece, columns: Columns) -> 
     """The rows a group needs, as it keeps them."""
     batch = tested.batch
     bits, wanted = group.bits.look_at(tested)
-    at = np.flatnonzero(wanted)
-    rows = batch.rows[at]
+    rows, kinds = batch.rows, batch.kinds.numbers(group.types)
+    if not wanted.all():
+        at = np.flatnonzero(wanted)
+        rows, kinds, bits = rows[at], kinds[at], [b[at] for b in bits]
     arrivals = rows + (piece.before + batch.batch.first - piece.first)
-    kinds = batch.kinds.numbers(group.types, at)
-    arrays = [pa.array(a) for a in (batch.times[rows], arrivals, kinds, *(b[at] for b in bits))]
-    taken = batch.fields(None if len(rows) == len(batch.times) else rows)
+    every = len(rows) == len(batch.times)
+    arrays = [pa.array(a) for a in (batch.times if every else batch.times[rows], arrivals, kinds, *bits)]
+    taken = batch.fields(None if every else rows)
     names = [*columns.order, *group.fields]
     schema = group.schema
     for name, column in zip(names, list(schema)[len(arrays) :], strict=True):

@@ -82,7 +82,7 @@ class StreamResults:
         self.stream, self.types, self.columns = stream, list(group.types), columns
         self.table = MatchTable.of(stream, dict(outputs), group.schema)
         self.maker = RowMaker(stream.planned)
-        self.listed = {kind: Listed() for kind in ("match", "timeout", "pending")}
+        self.listed = {kind: Listed() for kind in listed_kinds(stream)}
         self.foretold: ForecastAnswer | None = None
         self.tables: list[pa.Table] = []
         self.table_keys: list[list[Any]] = []
@@ -90,12 +90,14 @@ class StreamResults:
 
     def add(self, rows: Sorted, answers: Answers, end: int) -> None:
         places = places_of(answers, rows)
-        matches = np.flatnonzero(answers.rows[:, OUT_KIND] == MATCH)
-        others = np.arange(len(answers.rows))
+        are = answers.rows[:, OUT_KIND] == MATCH
+        matches = np.flatnonzero(are)
+        others = np.flatnonzero(~are) if not self.stream.only_matches else matches[:0]
         # With a key that the reference matcher took there are matches as objects: then all are.
         if self.table is not None and len(matches) and not answers.left and not self.listed["match"].rows:
             self._add_table(rows, answers, matches, places)
-            others = np.flatnonzero(answers.rows[:, OUT_KIND] != MATCH)
+        else:
+            others = np.sort(np.concatenate([others, matches]))
         self._add_objects(rows, answers, others, places)
         for key in answers.left:
             noted = match_left(self.stream.plan, rows, key, self.types, self.columns, end)
@@ -103,9 +105,10 @@ class StreamResults:
 
     def answer(self, feeds: bool, of_events: int) -> StreamAnswer:
         """`feeds`: another stream feeds on the matches. `of_events`: arrivals that events brought, directly or not."""
-        listed = {kind: self.listed[kind].in_order() for kind in ("timeout", "pending")}
+        listed = {kind: own.in_order() for kind, own in self.listed.items() if kind != "match"}
         fed = self._fed(of_events) if feeds else None
-        return StreamAnswer(self._matches(), listed["timeout"], listed["pending"], self.foretold, fed)
+        timeouts, pending = (listed.get(kind, []) for kind in ("timeout", "pending"))
+        return StreamAnswer(self._matches(), timeouts, pending, self.foretold, fed)
 
     def _fed(self, of_events: int) -> FedTimes:
         """In the order of the matches."""
@@ -184,6 +187,10 @@ class StreamResults:
             return self.maker.row(found)
         planned = self.stream.planned
         return timeout_row(planned, found) if isinstance(found, Timeout) else pending_row(planned, found)
+
+
+def listed_kinds(stream: StreamPlan) -> tuple[str, ...]:
+    return ("match",) if stream.only_matches else ("match", "timeout", "pending")
 
 
 def _kind(found: Finding) -> str:

@@ -16,7 +16,7 @@ from cepheid.engines.columnar.left_keys import Finding, match_left
 from cepheid.engines.columnar.matching import Sorted
 from cepheid.engines.columnar.objects import events_of
 from cepheid.engines.columnar.places import Places
-from cepheid.engines.columnar.results import Listed, StreamResults
+from cepheid.engines.columnar.results import Listed, StreamResults, listed_kinds
 from cepheid.engines.local.events import Columns
 from cepheid.engines.local.frames import SCALARS
 from cepheid.engines.rows import RowMaker
@@ -42,7 +42,7 @@ class TrendResults(StreamResults):
     ) -> None:
         self.stream, self.types, self.columns = stream, list(group.types), columns
         self.maker = RowMaker(stream.planned)
-        self.listed = {kind: Listed() for kind in ("match", "timeout", "pending")}
+        self.listed = {kind: Listed() for kind in listed_kinds(stream)}
         self.foretold = None  # no runs are kept apart
         self.tables: list[pa.Table] = []
         self.table_keys: list[list[Any]] = []

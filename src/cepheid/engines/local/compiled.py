@@ -50,7 +50,9 @@ class FoundTable:
             yield [Found(self.stream, self.kind, row) for row in batch_rows(columns)]
 
 
-def choose_matcher(program: Program, source: Source, options: Options, listens: bool, engine: str) -> Choice:
+def choose_matcher(
+    program: Program, source: Source, options: Options, listens: bool, engine: str, only_matches: bool
+) -> Choice:
     """Which streams the compiled matcher takes. `compiled` as the engine: whatever the number of events."""
     if engine == "reference":
         return by_reference("it was asked for")
@@ -64,18 +66,21 @@ def choose_matcher(program: Program, source: Source, options: Options, listens: 
     if rows is None:
         return by_reference("only files (Parquet of one kind), lists and tables are read in columns")
     reason = None if engine == "compiled" else few_rows(rows)
-    return by_reference(reason) if reason is not None else _in_columns(program, source)
+    return by_reference(reason) if reason is not None else _in_columns(program, source, only_matches)
 
 
-def _in_columns(program: Program, source: Source) -> Choice:
+def _in_columns(program: Program, source: Source, only_matches: bool) -> Choice:
     from cepheid.engines.columnar.groups import fields_needed
 
     try:
-        scan = source.scan([fields_needed(s.plan) for s in program if can_be_compiled(s) is None])
+        mine = [s.plan for s in program if can_be_compiled(s) is None]
+        scan = source.scan([fields_needed(plan, only_matches) for plan in mine])
     except NotInColumns as why:
         return by_reference(str(why))
     reason = unreadable(scan, source.columns)
-    return by_reference(reason) if reason is not None else choose(program, scan, source.columns)
+    if reason is not None:
+        return by_reference(reason)
+    return choose(program, scan, source.columns, only_matches)
 
 
 @dataclass

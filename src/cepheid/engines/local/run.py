@@ -62,7 +62,10 @@ class Results(dict[str, Any]):
 
 
 class Job:
-    """A program and its source, ready to run; `steps` gives what is found as it goes."""
+    """A program and its source, ready to run; `steps` gives what is found as it goes.
+
+    `only_matches`: nobody asks for timeouts and pending absences, which need not be made then.
+    """
 
     def __init__(
         self,
@@ -73,10 +76,12 @@ class Job:
         source_name: str = "query",
         on_bad: Callable[[BadRow], None] | None = None,
         engine: str = "auto",
+        only_matches: bool = False,
     ) -> None:
         declarations = partitioned(declarations_of(query, source_name), options.partition_by)
         columns = event_columns(options.columns, declarations)
         self.options, self.engine, self._listens = options, engine, listener is not None
+        self.only_matches = only_matches
         self.source: Source = open_source(
             events, columns, bad_rows=options.bad_rows, on_bad=on_bad, batch_size=options.batch_size
         )
@@ -108,7 +113,9 @@ class Job:
     @cached_property
     def choice(self) -> Choice:
         """Which streams the compiled matcher takes."""
-        return choose_matcher(self.program, self.source, self.options, self._listens, self.engine)
+        return choose_matcher(
+            self.program, self.source, self.options, self._listens, self.engine, self.only_matches
+        )
 
     def steps(self) -> Iterator[list[Found]]:
         """What is found, batch by batch."""
@@ -179,7 +186,7 @@ def collect(job: Job) -> Results:
 
     results = Results({name: frame("match", name) for name in names})
     for name in names:
-        sides = [("pending", results.pending), ("timeout", results.timeouts)]
+        sides = [("pending", results.pending), ("timeout", results.timeouts)] if not job.only_matches else []
         if job.program[name].plan.forecast is not None:
             sides += [("forecast", results.forecasts), ("outcome", results.outcomes)]
         for what, side in sides:

@@ -313,6 +313,15 @@ def _kept_in_a_row(
     return left
 
 
+@njit(nogil=True)
+def _states(ways: Any) -> Any:
+    """How many there are, from 0 to the last that any way leads to."""
+    count = 0
+    for i in range(len(ways)):
+        count = max(count, ways[i, TARGET] + 1)
+    return count
+
+
 def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
     """How many keys have rows, and how many rows there are."""
     how, chain, within, span, safe = needed.how, needed.chain, needed.within, needed.span, needed.safe
@@ -320,7 +329,7 @@ def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
     masks, must, anchors, together = given.masks, given.must, given.anchors, given.together
     rows, bits, ranks = out.rows, out.bits, out.ranks
     ends, starts = room[0], room[1]
-    runs = np.zeros((2, 64), np.float64)
+    runs = np.zeros((2, _states(given.ways)), np.float64)
     limits = (needed.max_runs, needed.max_matches)
     size, found, at, seen = 0, 0, 0, np.int64(0)
     touched = 0 if len(anchors) * _RARE < offsets[-1] - offsets[0] else len(anchors)
