@@ -169,9 +169,9 @@ class Sifter(Stepping):
         if self._now is None:
             return []
         told: list[Happening] = []
-        for pattern, piece, guard, own in self._forbidden:
-            self._break_all(pattern, piece, guard, own, told)
-        self._join_again(told)
+        self._forbid_again(told)
+        while self._join_again(told):
+            self._forbid_again(told)
         self._decide(told)
         self._exclude(told)
         for number in list(self.pool.broken()):
@@ -184,14 +184,17 @@ class Sifter(Stepping):
         self.journal.put(self, "_now", None)
         return told
 
-    def _join_again(self, told: list[Happening]) -> None:
-        """What was found in this time, to threads that are new in it too, until there are no more."""
-        while self._found:
-            before = self.pool.next_id
-            for pattern, stage, own in self._found:
-                self._join(pattern, stage, own, told)
-            if self.pool.next_id == before:
-                return
+    def _forbid_again(self, told: list[Happening]) -> None:
+        """What must not be and is known only now, to threads that are new in this time too."""
+        for pattern, piece, guard, own in self._forbidden:
+            self._break_all(pattern, piece, guard, own, told)
+
+    def _join_again(self, told: list[Happening]) -> bool:
+        """What was found in this time, to threads that are new in it too. Are there any more?"""
+        before = self.pool.next_id
+        for pattern, stage, own in self._found:
+            self._join(pattern, stage, own, told)
+        return self.pool.next_id > before
 
     def _decide(self, told: list[Happening]) -> None:
         if not self._owing:
