@@ -6,7 +6,8 @@ Every engine first answers over 20,000 events, untimed: classes are loaded, kern
 best of `--repeat` runs counts. Slow engines are given fewer events (`--slice cepheid=200000`), with as many to a user
 as before; rates are compared, and the events an engine had stand in its line. Engines written in Java read a flat file
 that needs no parsing, are given only the types of events that a question names, and keep their matches in memory;
-Cepheid, Spark, DuckDB and polars read Parquet. What an engine needs is fetched by pip or mvn into build/peers.
+Cepheid, Spark, DuckDB and polars read Parquet; `cepheid-memory` has all events in a table. What an engine needs is
+fetched by pip or mvn into build/peers.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ PEERS = {
     p.name: p
     for p in (
         cepheid_peers.LOCAL,
+        cepheid_peers.MEMORY,
         cepheid_peers.SPARK,
         jvm.FLINK,
         jvm.FLINK_PARQUET,

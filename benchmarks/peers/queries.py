@@ -36,7 +36,7 @@ SEQUENCE_ANY = Query(
     """Login as l -> Payment[amount > 700] as p -> Payment[amount > p.amount] as q
     .within(1d) .partition_by(user_id) .emit(a: l.id, b: p.id, c: q.id)""",
     3,
-    frozenset({"cepheid", "cepheid-spark", "flink", "flink-parquet"}),
+    frozenset({"cepheid", "cepheid-memory", "cepheid-spark", "flink", "flink-parquet"}),
 )
 BRUTE_FORCE = Query(
     "brute_force",

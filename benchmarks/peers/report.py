@@ -16,8 +16,8 @@ from rich.table import Table
 from peers.queries import Query
 from peers.running import Result
 
-# What the rates are divided by: each engine is shown beside both of ours.
-BESIDE = ("cepheid", "cepheid-spark")
+# What the rates are divided by: each engine is shown beside all of ours.
+BESIDE = ("cepheid", "cepheid-memory", "cepheid-spark")
 
 
 def warn_if_busy(console: Console) -> None:
@@ -46,11 +46,7 @@ def _cells(result: Result, beside: list[float | None]) -> list[str]:
         return [
             result.peer,
             f"{result.events:,}",
-            "",
-            "",
-            "",
-            "",
-            "",
+            *[""] * (3 + len(BESIDE)),
             f"WRONG: {why}" if result.wrong else why,
         ]
     ratios = [f"{rate / other:,.2f}" if other else "" for other in beside]
