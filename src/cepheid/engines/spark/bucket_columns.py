@@ -185,7 +185,7 @@ class StreamColumns:
         schema = state.events.schema
         none = KeyedRows(schema.empty_table(), digests, np.zeros(len(digests) + 1, np.int64))
         rows = self._that_left(state)
-        self._count(rows, state.words, state.word_offsets, -1)
+        self._uncount(rows, state)
         return self._matched(rows, none, digests, state, time, ends)
 
     def hand_over(self, event: Event) -> None:
@@ -197,7 +197,7 @@ class StreamColumns:
         if len(taken.digests):
             _, state = self._state(taken)
             rows = self._that_left(state)
-            self._count(rows, state.words, state.word_offsets, -1)
+            self._uncount(rows, state)
             self._adopt(rows, state, 0, rows.values(event))
 
     def _by_kernel(self, rows: KernelRows, keyed: KeyedRows, digests: Digests, time: int) -> Findings:
@@ -208,7 +208,7 @@ class StreamColumns:
         taken = _in_order(taken)
         every, those, these = joined_places(taken.digests, digests)
         state = read_state(taken.rows, those, len(every), self.kept)
-        self._count(rows, state.words, state.word_offsets, -1)
+        self._uncount(rows, state)
         return self._matched(rows, _spread(keyed, these, every), every, state, time, ends=False)
 
     def _matched(
@@ -235,6 +235,13 @@ class StreamColumns:
         if not ends:
             self._keep(rows, answers, table, events.ints[TYPE], digests, left)
         return found + self._give_up(rows, keyed, state, left, time)
+
+    def _uncount(self, rows: KernelRows, state: KernelState) -> None:
+        """Runs that left the segments. Most often all did, and need not be counted."""
+        if self.segments.has_columns(self.name):
+            self._count(rows, state.words, state.word_offsets, -1)
+        else:
+            self.open = Counter()
 
     def _count(self, rows: KernelRows, words: Numbers, offsets: Numbers, sign: int) -> None:
         """Runs that leave the segments, or are put there."""
