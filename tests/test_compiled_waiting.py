@@ -1,4 +1,4 @@
-"""Runs found by what they wait for, by a value they must share with the event, and by their deadlines."""
+"""Runs found by what they wait for, by a value they share with an event or one that it has passed, by deadlines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,17 @@ from test_compiled import agree, compared, fields_of, made_up
 
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.compiled_plan import CompiledPlan
-from cepheid.matching.compiled.kernel.words import AT_EQUAL, BY_STATE, EQUAL_WIDTH, STATES
+from cepheid.matching.compiled.kernel.words import (
+    AT_BEYOND,
+    AT_EQUAL,
+    BEYOND_ABOVE,
+    BEYOND_BELOW,
+    BEYOND_WIDTH,
+    BY_STATE,
+    EQUAL_WIDTH,
+    HEAPS,
+    STATES,
+)
 from cepheid.pattern.event import Event
 from cepheid.testing.schema import schema_of
 from cepheid.testing.strategies import events as some_events
@@ -34,6 +44,14 @@ CONDITIONS = (
     "[v == a.f]",
     "[v is null or v == a.v]",
     "[v > a.v]",
+    "[v >= a.v]",
+    "[v < a.v and k >= a.k]",
+    "[a.v >= v]",
+    "[f > a.f]",
+    "[a.f >= f and v != a.v]",
+    "[k != a.k and f >= a.f]",
+    "[v > a.v or k == a.k]",
+    "[v > a.f]",
     "",
 )
 
@@ -94,6 +112,8 @@ def test_many_waiting_runs() -> None:
         "A as a -> B[v == a.v] as b .within(9s)",
         "A as a -> B[name == a.name] as b -> C[name == b.name] as c .within(4s)",
         "A as a -> B[v > a.v] as b .within(9s)",
+        "A as a -> first B[a.v >= v] as b -> C[v < b.v] as c .within(9s)",
+        "A as a -> first B[f < a.f] as b .within(4s)",
         "A as a -> NOT C[v == a.v] within 5s",
         "A as a -> NOT C[v == a.v] -> B[v == a.v] as b .within(9s) .longest()",
     ],
@@ -106,6 +126,7 @@ def test_many_open_runs(query: str) -> None:
         time += random.choice((0, 0, 100_000, 200_000))
         kind = random.choice("AAAAAABBC")
         fields = {"type": kind, "id": f"{kind}{i}", "v": random.randrange(6), "name": random.choice("pqrstu")}
+        fields["f"] = random.choice((None, -0.0, 0.0, 1e300, -1e300, random.uniform(-5, 5)))
         events.append(Event(kind, time, fields, seq=i))
     plan = compile(query, schema_of(events)).last.plan
     assert CompiledPlan.of(plan, fields_of(events)).tables[BY_STATE]
@@ -130,3 +151,32 @@ def test_what_runs_are_found_by(query: str, families: list[int]) -> None:
     tables = CompiledPlan.of(compile(query, schema_of([event])).last.plan, fields_of([event])).tables
     rows = [tables[tables[AT_EQUAL] + state * EQUAL_WIDTH] for state in range(tables[STATES])]
     assert rows == families
+
+
+ABOVE, BELOW = BEYOND_ABOVE, BEYOND_BELOW
+
+
+@pytest.mark.parametrize(
+    ("query", "ways"),
+    [
+        ("A as a -> B[v > a.v] as b", [0, ABOVE, 0]),
+        ("A as a -> B[a.v > v] as b", [0, BELOW, 0]),
+        ("A as a -> B[a.f <= f] as b -> C[v <= b.v] as c", [0, ABOVE, BELOW, 0]),
+        ("A as a -> B[v != a.v and v < a.v] as b", [0, BELOW, 0]),
+        ("A as a -> all B[v > a.v] as b -> C[v > a.v] as c", [0, ABOVE, ABOVE, 0]),
+        ("A as a -> all B[v > a.v] as b -> C[v >= a.v] as c", [0, ABOVE, 0, 0]),
+        ("A as a -> all B[v > a.v] as b .longest()", [0, ABOVE, 0]),
+        ("A as a -> B[v > a.v and name == a.name] as b", [0, 0, 0]),  # found by the name
+        ("A as a -> B[v + 1 > a.v] as b", [0, 0, 0]),
+        ("A as a -> B[v > a.f] as b", [0, 0, 0]),
+        ("A as a -> B[v > a.v or v == 1] as b", [0, 0, 0]),
+        ("A as a -> B[not (v > a.v)] as b", [0, 0, 0]),
+        ("A as a -> B[name > a.name] as b", [0, 0, 0]),
+    ],
+)
+def test_what_runs_are_passed_by(query: str, ways: list[int]) -> None:
+    event = Event("A", 0, {"type": "A", "v": 1, "f": 0.5, "name": "x"})
+    tables = CompiledPlan.of(compile(query, schema_of([event])).last.plan, fields_of([event])).tables
+    rows = [tables[tables[AT_BEYOND] + state * BEYOND_WIDTH] for state in range(tables[STATES])]
+    assert rows == ways
+    assert tables[HEAPS] == sum(way != 0 for way in ways)

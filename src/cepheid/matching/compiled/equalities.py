@@ -42,8 +42,17 @@ def _row(one: list[int], other: list[int], compare: list[int], stop: list[int]) 
     operations, family = _FAMILIES[one[0]]
     if compare[0] not in operations or compare[1:3] != [m.EQUAL, m.ANSWER]:
         return NOTHING
+    pair = with_the_event_first(one, other)
+    if pair is None:
+        return NOTHING
+    event, run = pair
+    return (family, event[2], event[3], (run[1] - 1) // m.PER_ALIAS, run[2], run[3])
+
+
+def with_the_event_first(one: list[int], other: list[int]) -> tuple[list[int], list[int]] | None:
+    """Of two values that are loaded that of the event at hand, then that of an alias's last; None: they are others."""
     if other[1] == m.CURRENT:
         one, other = other, one
     if one[1] != m.CURRENT or other[1] == m.CURRENT or (other[1] - 1) % m.PER_ALIAS != m.LAST:
-        return NOTHING
-    return (family, one[2], one[3], (other[1] - 1) // m.PER_ALIAS, other[2], other[3])
+        return None
+    return one, other

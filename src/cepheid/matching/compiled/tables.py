@@ -21,6 +21,7 @@ from cepheid.matching.compiled.kernel.words import (
     AT_ACCEPTING,
     AT_ACCEPTING_LIST,
     AT_AGGREGATE,
+    AT_BEYOND,
     AT_CLOSURE,
     AT_CODE,
     AT_EDGE,
@@ -54,6 +55,7 @@ from cepheid.matching.compiled.kernel.words import (
     FIRST_POSITIONS,
     GUARDS,
     HEADER,
+    HEAPS,
     KEEP_FIRST,
     KIND,
     KIND_ALL,
@@ -89,6 +91,8 @@ from cepheid.matching.compiled.kernel.words import (
     WANTED_LATER,
     WITHIN,
 )
+from cepheid.matching.compiled.passed_values import NOTHING as NOTHING_PASSED
+from cepheid.matching.compiled.passed_values import passed_in
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.pattern.model import Arrow, Emission, Every, Loop, OnLimit, Selection, SkipTo
 from cepheid.plan.automaton import START, Automaton, Component, Edge
@@ -123,6 +127,7 @@ class _Encoder:
         self.aggregates = aggregates_in(self.code)
         self.tests = {test: at for at, test in enumerate(tests)}
         self.lists: list[int] = []
+        self.heaps = 0
         self.aliases = {alias: i for i, alias in enumerate(aliases_of(plan))}
         self.components = components_of(plan.automaton)
         self.bases = 1 + max((e.base for e in plan.automaton.edges), default=0)
@@ -206,7 +211,9 @@ class _Encoder:
         yield AT_KEEP, [self._kept_blocks(e) for e in automaton.edges]
         yield AT_WANTS, [sum(1 << p for p in {e.position for e in out}) for out in automaton.out]
         yield AT_FEARS, [self._feared(state) for state in range(automaton.states)]
-        yield AT_EQUAL, [list(self._equal(state)) for state in range(automaton.states)]
+        equal = [self._equal(state) for state in range(automaton.states)]
+        yield AT_EQUAL, [list(row) for row in equal]
+        yield AT_BEYOND, [list(self._beyond(state, row)) for state, row in enumerate(equal)]
         yield AT_AGGREGATE, self.aggregates
         yield AT_TESTS, [0, *accumulate(len(code) for code in self.code)]
         yield AT_CODE, [instruction for code in self.code for instruction in code]
@@ -221,6 +228,14 @@ class _Encoder:
         if self.plan.emission is Emission.LONGEST and self.automaton.accepting[state]:
             return NOTHING
         return equal_in(self.automaton, self.instructions, state)
+
+    def _beyond(self, state: int, equal: tuple[int, ...]) -> tuple[int, ...]:
+        """Where runs cannot be found by a value they have in common with an event."""
+        if equal != NOTHING or (self.plan.emission is Emission.LONGEST and self.automaton.accepting[state]):
+            return NOTHING_PASSED
+        row = passed_in(self.automaton, self.instructions, state, self.heaps)
+        self.heaps += row != NOTHING_PASSED
+        return row
 
     def _by_state(
         self, lists: list[list[int]], at_offsets: int, at_items: int
@@ -325,6 +340,7 @@ class _Encoder:
         header[ORDER_MATTERS] = int(bool(header[ONE_WAY] or header[TIMEOUTS] or header[EVICT]))
         ordered = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
         header[BY_STATE] = int(not (ordered or looks_next or header[FILTERS]))
+        header[HEAPS] = self.heaps if header[BY_STATE] else 0
         header[ONLY_WINDOW] = int(not bounded and not looks_next)
         by_window = pattern.within is not None and header[ONLY_WINDOW]
         header[BY_START] = int(by_window and not header[BY_STATE])

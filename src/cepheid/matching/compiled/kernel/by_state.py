@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheid.matching.compiled.kernel.beyond import first_passed, must_be_beyond, put_beyond, take_beyond
 from cepheid.matching.compiled.kernel.drive import expire, goes_on
 from cepheid.matching.compiled.kernel.due import put_due, take_due
 from cepheid.matching.compiled.kernel.emission import PENDING, finish, give_out
@@ -68,6 +69,7 @@ from cepheid.matching.compiled.kernel.words import (
     RUN_CLOSED,
     RUN_DEADLINE,
     RUN_DUE,
+    RUN_FOUND,
     RUN_IS_OPEN,
     RUN_NEWER,
     RUN_OLDER,
@@ -89,13 +91,14 @@ def link(t, w, run):
     w[head] = run
     w[N_RUNS] += 1
     put_by_value(t, w, run)
+    put_beyond(t, w, run)
     w[run + RUN_DUE] = NONE
     if w[run + RUN_DEADLINE] != NEVER:
         put_due(w, run)
 
 
 @inner
-def unlink(w, run):
+def unlink(t, w, run):
     older, newer = w[run + RUN_OLDER], w[run + RUN_NEWER]
     if newer >= 0:
         w[newer + RUN_OLDER] = older
@@ -105,6 +108,7 @@ def unlink(w, run):
         w[older + RUN_NEWER] = newer
     w[N_RUNS] -= 1
     take_by_value(w, run)
+    take_beyond(t, w, run)
     take_due(w, run)
 
 
@@ -187,7 +191,7 @@ def _check_absences(t, w, row, passed):
             older = w[run + RUN_OLDER]
             if violated(t, w, run, row, w[INDEX]):
                 w[NEGATED] += 1
-                unlink(w, run)
+                unlink(t, w, run)
                 let_go(w, run)
             else:
                 _redate(t, w, run)
@@ -201,6 +205,8 @@ def _advance(t, w, row, rank, wants):
         if t[t[AT_WANTS] + state] & wants or (t[LONGEST] and _accepts(t, state)):
             if must_be_equal(t, state):
                 _offer_to_equal(t, w, state, row, rank)
+            elif must_be_beyond(t, state):
+                _offer_to_passed(t, w, state, row, rank)
             else:
                 _offer_to_all(t, w, state, row, rank)
     if t[t[AT_WANTS] + START] & wants:
@@ -230,6 +236,15 @@ def _offer_to_equal(t, w, state, row, rank):
 
 
 @inner
+def _offer_to_passed(t, w, state, row, rank):
+    run = first_passed(t, w, state, row)
+    while run >= 0 and w[STATUS] == OK:
+        after = w[run + RUN_FOUND]
+        _offer(t, w, run, row, rank)
+        run = after
+
+
+@inner
 def _accepts(t, state):
     """A run that is held may be closed by an event it does not want."""
     return t[t[AT_ACCEPTING] + state] < t[t[AT_ACCEPTING] + state + 1]
@@ -241,7 +256,7 @@ def _offer(t, w, run, row, rank):
     edges = fitting(t, w, run, row)
     if edges == 0:
         if t[LONGEST] and closed_by(t, w, run, row):
-            unlink(w, run)
+            unlink(t, w, run)
             set_done(w, run)
             w[run + RUN_IS_OPEN] = 0
         return
@@ -253,7 +268,7 @@ def _offer(t, w, run, row, rank):
         w[ADVANCED] += 1
         settle(t, w, new)
     if not stays:
-        unlink(w, run)
+        unlink(t, w, run)
         let_go(w, run)
     elif closed != w[run + RUN_CLOSED]:
         w[run + RUN_CLOSED] = closed
@@ -279,7 +294,7 @@ def _pass_deadline(t, w, deadline):
     staying_open = 0
     while w[N_DUE] > 0 and w[w[w[DUE]] + RUN_DEADLINE] == deadline and w[STATUS] == OK:
         run = w[w[DUE]]
-        unlink(w, run)
+        unlink(t, w, run)
         if goes_on(t, w, run, deadline):
             w[spare + staying_open] = run
             staying_open += 1
@@ -317,7 +332,7 @@ def _hold_back(t, w):
         while run >= 0 and t[LONGEST]:
             older = w[run + RUN_OLDER]
             if held(t, w, run):
-                unlink(w, run)
+                unlink(t, w, run)
                 w[run + RUN_IS_OPEN] = 0
                 set_done(w, run)
             run = older

@@ -15,6 +15,7 @@ from cepheid.matching.compiled.kernel.memory import load_byte, load_float, load_
 from cepheid.matching.compiled.kernel.words import (
     ALIASES,
     COMPONENTS,
+    HEAPS,
     NEVER,
     NODE_WIDTH,
     NONE,
@@ -106,13 +107,15 @@ from cepheid.matching.compiled.kernel.words import (
     SCRATCH,
     STACK,  # (value, end, null) of the machine
     DUE,  # a heap of open runs by their deadlines, where runs are kept by state
+    BEYOND,  # heaps of (value, run), one for each state whose runs are found so
+    N_BEYOND,  # how many there are in each
     HEADS,  # the newest run of each state
     BUCKETS,  # the newest run of each value that runs wait for, 0 if there is none; values with one number share it
     RECORDS,
     NODES,
     END,
     SPACE_HEADER,
-) = range(77)
+) = range(79)
 
 BY_EVENT, BY_DEADLINE, BY_END = 0, 1, 2
 
@@ -151,6 +154,8 @@ def new_space(t: Any, runs: int, nodes: int) -> Any:
         (SCRATCH, 4 * nodes + 4 * runs),
         (STACK, 3 * DEPTH),
         (DUE, runs),
+        (BEYOND, 2 * runs * int(t[HEAPS])),
+        (N_BEYOND, int(t[HEAPS])),
         (HEADS, int(t[STATES])),
         (BUCKETS, runs),
         (RECORDS, runs * width),
@@ -188,6 +193,8 @@ def reset(t, w):
     w[NEXT_DEADLINE] = NEVER
     for state in range(t[STATES]):
         w[w[HEADS] + state] = NONE
+    for heap in range(t[HEAPS]):
+        w[w[N_BEYOND] + heap] = 0
     width = t[R_WIDTH]
     room = (w[NODES] - w[RECORDS]) // width
     if w[N_FREE] != room:  # the one before left some open

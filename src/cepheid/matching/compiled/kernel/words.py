@@ -25,6 +25,7 @@ MASK = 63  # numbers that fit one word of marks
     ALIASES,
     BLOCK_WORDS,
     AGGREGATES,
+    HEAPS,  # of runs by their values
     WITHIN,
     LONGEST,
     ONE_WAY,
@@ -80,12 +81,13 @@ MASK = 63  # numbers that fit one word of marks
     AT_WANTS,  # the positions a run in a state could take next, as bits
     AT_FEARS,  # the absences that could stop a run in a state, as bits
     AT_EQUAL,  # what an event and a run in a state must have in common
+    AT_BEYOND,  # which value of an event must be above, or below, one of a run in a state
     AT_AGGREGATE,
     AT_LISTS,
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(70)
+) = range(72)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
@@ -132,6 +134,19 @@ N_WITHIN, N_IS_NEXT, N_TEST, ABSENCE_WIDTH = range(4)
     EQUAL_WIDTH,
 ) = range(7)
 EQUAL_NOTHING, EQUAL_INTS, EQUAL_TEXTS = range(3)
+(
+    B_WAY,  # the event's value: above, below
+    B_OR_EQUAL,
+    B_FLOATS,
+    B_COLUMN,  # the event's
+    B_NULLS,
+    B_ALIAS,  # the run's
+    B_ALIAS_COLUMN,
+    B_ALIAS_NULLS,
+    B_HEAP,  # which of them
+    BEYOND_WIDTH,
+) = range(10)
+BEYOND_NOTHING, BEYOND_ABOVE, BEYOND_BELOW = range(3)
 V_OPERATION, V_ALIAS, V_COLUMN, V_NULLS, AGGREGATE_WIDTH = range(5)
 G_START, G_END, G_TEST, GUARD_WIDTH = range(4)
 
@@ -153,6 +168,8 @@ NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WID
     RUN_BUCKET,  # where the runs are told that wait for the same value, and its neighbours there
     RUN_BUCKET_OLDER,
     RUN_BUCKET_NEWER,
+    RUN_PLACE,  # in the heap of the runs of its state by their values
+    RUN_FOUND,  # the next one that was found there
     # What is saved.
     RUN_START,  # index of its first event
     RUN_STATE,
@@ -166,5 +183,5 @@ NODE_BEFORE, NODE_SAME, NODE_ROW, NODE_INDEX, NODE_RANK, NODE_POSITION, NODE_WID
     RUN_BLOCKED_ACCEPTS,
     RUN_POSITIONS,  # the positions it has taken events at, as bits
     RUN_FIXED,
-) = range(21)
+) = range(23)
 RUN_SAVED = RUN_START  # from here on
