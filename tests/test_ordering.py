@@ -51,11 +51,32 @@ def test_null_is_a_key_like_any_other(values: list[int | None], kind: pa.DataTyp
     except pa.ArrowInvalid:
         return  # too big for the type
     plan = compile("A -> B .partition_by(k)").last.plan
-    codes, count = key_codes(plan, pa.table({f"{FIELD}k": column}))
-    assert count == len(set(values))
-    assert sorted(set(codes.tolist())) == list(range(count))
-    pairs = set(zip(values, codes.tolist(), strict=True))
-    assert len(pairs) == count
+    behind = pa.concat_arrays([pa.array([7, None, 9], kind), column])[3:]
+    for chunks in ([column], [behind], [column[:1], column[1:1], behind[1:]]):
+        codes, count = key_codes(plan, pa.table({f"{FIELD}k": pa.chunked_array(chunks, kind)}))
+        assert count == len(set(values))
+        assert sorted(set(codes.tolist())) == list(range(count))
+        pairs = set(zip(values, codes.tolist(), strict=True))
+        assert len(pairs) == count
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@given(
+    st.lists(st.tuples(st.sampled_from((0, 1, 10**12, None)), st.sampled_from(("x", "y", None))), max_size=30)
+)
+def test_keys_of_two_parts(keys: list[tuple[int | None, str | None]]) -> None:
+    plan = compile("A -> B .partition_by(k, m)").last.plan
+    columns = {f"{FIELD}k": [k for k, _ in keys], f"{FIELD}m": [m for _, m in keys]}
+    table = pa.table(
+        {
+            name: pa.array(v, kind)
+            for (name, v), kind in zip(columns.items(), (pa.int64(), pa.string()), strict=True)
+        }
+    )
+    codes, count = key_codes(plan, table)
+    pairs = set(zip(keys, codes.tolist(), strict=True))
+    assert len(pairs) == len(set(keys))
+    assert all(0 <= code < count for code in codes.tolist())
 
 
 @pytest.mark.parametrize("least", [0, 40, 100])

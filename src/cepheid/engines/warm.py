@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engines.columnar.kept import FIELD
+from cepheid.engines.columnar.key_codes import key_codes
 from cepheid.engines.columnar.ordering import by_code, only_busy
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.columns import to_events
@@ -43,6 +45,7 @@ def warm() -> None:
     with ThreadPoolExecutor(1) as pool:
         by_code(none, 1, pool)
     only_busy(none, 1, [none])
+    key_codes(compile("A -> B .partition_by(k, k)").last.plan, pa.table({f"{FIELD}k": [1]}))
     unpack(*pack(none, offsets))
     count_states(none, none, 1, none)
     match_lanes(0, none.astype(np.uint64), none, none, none, none)

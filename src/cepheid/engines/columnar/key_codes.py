@@ -28,7 +28,7 @@ from cepheid.plan.plan import Plan
 _EXACT_IN_FLOAT = 2**53
 _CLOSE = 1 << 16
 _LARGEST = 2**63 - 1
-_ALL = np.zeros(0, np.uint8)  # such bits of a column without nulls
+_ALL = np.frombuffer(b"", np.uint8)  # such bits of a column without nulls
 _PLAIN = (
     pa.types.is_string,
     pa.types.is_large_string,
@@ -96,7 +96,7 @@ def _column(part: Expr, table: pa.Table) -> Any:
         return None
     name = FIELD + part.path[0]
     if name not in table.column_names:
-        return pa.nulls(table.num_rows, pa.int64())
+        return pa.chunked_array([pa.nulls(table.num_rows, pa.int64())])
     column = table[name]
     return column if any(test(column.type) for test in _PLAIN) else None
 
@@ -138,9 +138,12 @@ def _small_integers(column: Any) -> tuple[Numbers, int] | None:
 
 def _values_and_bits(array: Any) -> tuple[Numbers, npt.NDArray[np.uint8], int]:
     """The values, whatever lies where there is none; bits that say where there is one; and the first one's place."""
-    validity, values = array.buffers()
+    validity, buffer = array.buffers()
     bits = np.frombuffer(validity, np.uint8) if array.null_count else _ALL
-    return np.frombuffer(values, np.int64, len(array), array.offset * 8), bits, array.offset
+    values = np.frombuffer(buffer, np.int64, len(array), array.offset * 8)
+    for found in (values, bits):  # some buffers may be written to: what is compiled is of one kind
+        found.flags.writeable = False
+    return values, bits, array.offset
 
 
 @njit(cache=True, nogil=True)
@@ -181,7 +184,8 @@ def _joined(parts: list[tuple[Numbers, int]]) -> tuple[Numbers, int]:
         both = codes * size + more
         if count * size <= 2 * len(both) + _CLOSE:
             codes = np.empty(len(both), np.int64)
-            count = int(_number(both, _ALL, 0, 0, np.full(count * size, -1, np.int64), 0, codes))
+            known = np.full(count * size, -1, np.int64)
+            count = int(_number(*_values_and_bits(pa.array(both)), 0, known, 0, codes))
         else:
             known, codes = np.unique(both, return_inverse=True)
             count = len(known)
