@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_compiled import compared, facts, fields_of, made_up, typed
+from test_compiled import agree, compared, facts, fields_of, made_up, typed
 
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.compiled_plan import CompiledPlan
@@ -57,6 +59,41 @@ def test_aggregates() -> None:
 @pytest.mark.soak
 def test_many_aggregates() -> None:
     check_aggregates(6_000)
+
+
+HUGE_AND_TINY = (
+    1e16,
+    1.0,
+    1e-16,
+    1e-32,
+    1e-48,
+    1e-64,
+    1e32,
+    -1e16,
+    3e-300,
+    -1.0,
+    0.1,
+    1e300,
+    None,
+    -1e300,
+    0.1,
+)
+
+
+@pytest.mark.parametrize("start", range(0, len(HUGE_AND_TINY), 3))
+@pytest.mark.parametrize("condition", ["sum(b.f) > c.f", "avg(b.f) <= c.f or sum(b.f) is null"])
+def test_sums_of_doubles_that_need_more_than_a_run_keeps(start: int, condition: str) -> None:
+    """Exact, and rounded once: after each number the same as worked out from all of them."""
+    values = [*HUGE_AND_TINY[start:], *HUGE_AND_TINY[:start]]
+    events = [Event("A", 0, {"type": "A", "id": "A", "f": 0.0})]
+    for i, value in enumerate(values, 1):
+        bound = math.fsum(v for v in values[:i] if v is not None)
+        events.append(Event("B", i, {"type": "B", "id": f"B{i}", "f": value}, seq=2 * i))
+        for at, f in enumerate((bound, math.nextafter(bound, -math.inf), bound / i)):
+            events.append(Event("C", i, {"type": "C", "id": f"C{i}{at}", "f": f}, seq=2 * i + 1))
+    query = f"A as a -> all B as b -> C[{condition.replace('c.f', 'f')}] as c .longest()"
+    plan = compile(query, schema_of(events)).last.plan
+    agree(plan, events, 1_000_000, Random(start))
 
 
 @pytest.mark.parametrize("value", [2**62, -(2**62), 2**63 - 1])

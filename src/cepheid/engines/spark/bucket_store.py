@@ -13,7 +13,7 @@ from cepheid.engines.spark.segments import Writes
 from cepheid.errors import SnapshotMistake
 from cepheid.matching.snapshot import from_ipc, ipc
 
-STATE_VERSION = 6
+STATE_VERSION = 7
 # The parts of the map: indexes of segments, their blocks, rows that wait. The head says which there are.
 INDEX, BLOCK, WAITING = range(1, 4)
 Place = tuple[int, int, int]  # the part, the number of a segment or of waiting rows, the number of a block

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from cepheid.matching.compiled.chains import is_chain
 from cepheid.matching.compiled.equalities import NOTHING, equal_in
 from cepheid.matching.compiled.kernel import machine as m
+from cepheid.matching.compiled.kernel.float_sums import WIDTH as FLOAT_SUM_WIDTH
 from cepheid.matching.compiled.kernel.words import (
     ABSENCES,
     ACCEPTS,
@@ -365,7 +366,7 @@ class _Encoder:
         header[R_FIRST] = header[R_LAST] + header[ALIASES]
         header[R_NUMBER] = header[R_FIRST] + header[ALIASES]
         header[R_AGGREGATES] = header[R_NUMBER] + header[ALIASES]
-        header[R_WIDTH] = header[R_AGGREGATES] + 2 * header[AGGREGATES]
+        header[R_WIDTH] = header[R_AGGREGATES] + sum(_aggregate_words(row[0]) for row in self.aggregates)
 
 
 def aliases_of(plan: Plan) -> tuple[str, ...]:
@@ -386,11 +387,14 @@ def components_of(automaton: Automaton) -> dict[Component, int]:
 
 
 def aggregates_in(code: list[list[list[int]]]) -> list[list[int]]:
-    """Those that a run keeps up to date; sums of doubles are worked out anew, to be exact."""
-    found = {
-        tuple(i) for test in code for i in test if m.SUM_INT <= i[0] <= m.COUNT_KNOWN and i[0] != m.SUM_FLOAT
-    }
-    return [list(i) for i in sorted(found)]
+    """Those that a run keeps up to date, and where: one after the other."""
+    found = sorted({tuple(i) for test in code for i in test if m.SUM_INT <= i[0] <= m.COUNT_KNOWN})
+    places = [0, *accumulate(_aggregate_words(i[0]) for i in found)]
+    return [[*i, place] for i, place in zip(found, places[:-1], strict=True)]
+
+
+def _aggregate_words(operation: int) -> int:
+    return FLOAT_SUM_WIDTH if operation == m.SUM_FLOAT else 2
 
 
 def _or_none(value: int | None) -> int:

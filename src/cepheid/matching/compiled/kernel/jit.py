@@ -138,4 +138,3 @@ else:
     OPTIONS["pipeline_class"] = _PartCompiler
 
 inner: Any = njit(**OPTIONS)
-making_arrays: Any = njit(**OPTIONS | {"_nrt": True})  # for one that makes an array of its own

@@ -26,7 +26,8 @@ from cepheid.matching.compiled.kernel.decimals import (
     decimal_rounded,
     decimal_sum,
 )
-from cepheid.matching.compiled.kernel.jit import inner, making_arrays
+from cepheid.matching.compiled.kernel.float_sums import float_sum, keep_sum
+from cepheid.matching.compiled.kernel.jit import inner
 from cepheid.matching.compiled.kernel.memory import (
     as_bits,
     as_float,
@@ -58,6 +59,7 @@ from cepheid.matching.compiled.kernel.words import (
     V_COLUMN,
     V_NULLS,
     V_OPERATION,
+    V_PLACE,
 )
 
 INSTRUCTION = 4  # numbers
@@ -542,12 +544,13 @@ def _change_decimal(w, s, op, a, b, x):
 @inner
 def _aggregate(t, w, s, op, alias, column, null_column, run, extra_alias, extra_row):
     """Of what a closure captured; nulls do not count. False where it leaves 64 bits."""
+    kept = run + t[R_AGGREGATES] + _place_of(t, op, alias, column, null_column)
     if op == SUM_FLOAT:
-        return _sum_floats(t, w, s, alias, column, null_column, run, extra_alias, extra_row)
-    kept = run + t[R_AGGREGATES] + 2 * _number_of(t, op, alias, column, null_column)
-    value, known = w[kept], w[kept + 1]
-    if alias == extra_alias and not event_null(w, null_column, extra_row):
-        value, known = _with(w, op, value, known, column, extra_row)
+        value, known = float_sum(t, w, kept, alias, column, null_column, run, extra_alias, extra_row)
+    else:
+        value, known = w[kept], w[kept + 1]
+        if alias == extra_alias and not event_null(w, null_column, extra_row):
+            value, known = _with(w, op, value, known, column, extra_row)
     if known < 0:
         return False
     w[s] = known if op == COUNT_KNOWN else value
@@ -556,10 +559,9 @@ def _aggregate(t, w, s, op, alias, column, null_column, run, extra_alias, extra_
 
 
 @inner
-def _number_of(t, op, alias, column, null_column):
-    """Which of the aggregates that runs keep it is: one of a few."""
+def _place_of(t, op, alias, column, null_column):
+    """Of one of the few aggregates that runs keep."""
     at = t[AT_AGGREGATE]
-    number = 0
     while (
         t[at + V_OPERATION] != op
         or t[at + V_ALIAS] != alias
@@ -567,8 +569,7 @@ def _number_of(t, op, alias, column, null_column):
         or t[at + V_NULLS] != null_column
     ):
         at += AGGREGATE_WIDTH
-        number += 1
-    return number
+    return t[at + V_PLACE]
 
 
 @inner
@@ -577,8 +578,11 @@ def keep_aggregates(t, w, run, alias, row):
     for number in range(t[AGGREGATES]):
         of = t[AT_AGGREGATE] + number * AGGREGATE_WIDTH
         if t[of + V_ALIAS] == alias and not event_null(w, t[of + V_NULLS], row):
-            kept = run + t[R_AGGREGATES] + 2 * number
-            w[kept], w[kept + 1] = _with(w, t[of + V_OPERATION], w[kept], w[kept + 1], t[of + V_COLUMN], row)
+            op, column, kept = t[of + V_OPERATION], t[of + V_COLUMN], run + t[R_AGGREGATES] + t[of + V_PLACE]
+            if op == SUM_FLOAT:
+                keep_sum(w, kept, event_float(w, column, row))
+            else:
+                w[kept], w[kept + 1] = _with(w, op, w[kept], w[kept + 1], column, row)
 
 
 @inner
@@ -611,77 +615,3 @@ def _with_decimal(op, value, known, own):
         return decimal_sum(value, own)
     order = decimal_order(own, value)
     return own if (order < 0 if op == MIN_DECIMAL else order > 0) else value
-
-
-@making_arrays
-def _sum_floats(t, w, s, alias, column, null_column, run, extra_alias, extra_row):
-    """The newest first."""
-    at = w[run + t[R_LAST] + alias]
-    row = extra_row if alias == extra_alias else -1
-    if row < 0 and at >= 0:
-        row = w[at + NODE_ROW]
-        at = w[at + NODE_SAME]
-    known = 0
-    partials = np.empty(64)
-    count = 0
-    while row >= 0:
-        if not event_null(w, null_column, row):
-            known += 1
-            count = _accumulated(partials, count, event_float(w, column, row))
-            if count < 0:
-                return False
-        if at < 0:
-            break
-        row = w[at + NODE_ROW]
-        at = w[at + NODE_SAME]
-    w[s + IS_NOTHING] = known == 0
-    w[s] = as_bits(_rounded(partials, count))
-    return True
-
-
-# A sum of doubles as if every step were exact, rounded once, so that the order of the events does not matter: what
-# each addition loses is kept in partial sums that do not overlap (Shewchuk).
-
-
-@inner
-def _accumulated(partials, n, x):
-    """One more number; the answer is how many partial sums there are, or -1 if one is infinite."""
-    kept = 0
-    for j in range(n):
-        y = partials[j]
-        if abs(x) < abs(y):
-            x, y = y, x
-        high = x + y
-        low = y - (high - x)
-        if low != 0.0:
-            partials[kept] = low
-            kept += 1
-        x = high
-    if not np.isfinite(x) or kept >= len(partials):
-        return -1
-    partials[kept] = x
-    return kept + 1
-
-
-@inner
-def _rounded(partials, n):
-    """Their sum, rounded once; a tie goes by the sign of what lies below."""
-    if n == 0:
-        return 0.0
-    n -= 1
-    high = partials[n]
-    low = 0.0
-    while n > 0:
-        x = high
-        n -= 1
-        y = partials[n]
-        high = x + y
-        low = y - (high - x)
-        if low != 0.0:
-            break
-    if n > 0 and low != 0.0 and (low < 0.0) == (partials[n - 1] < 0.0) and partials[n - 1] != 0.0:
-        twice = low * 2.0
-        x = high + twice
-        if x - high == twice:
-            high = x
-    return high

@@ -106,6 +106,7 @@ from cepheid.matching.compiled.kernel.words import (
     FIRST_STEP,  # (row, index, rank)
     SCRATCH,
     STACK,  # (value, end, null) of the machine
+    PARTIALS,  # of a sum of doubles
     DUE,  # a heap of open runs by their deadlines, where runs are kept by state
     BEYOND,  # heaps of (value, run), one for each state whose runs are found so
     N_BEYOND,  # how many there are in each
@@ -115,7 +116,7 @@ from cepheid.matching.compiled.kernel.words import (
     NODES,
     END,
     SPACE_HEADER,
-) = range(79)
+) = range(80)
 
 BY_EVENT, BY_DEADLINE, BY_END = 0, 1, 2
 
@@ -129,7 +130,7 @@ TOO_MANY_RUNS = 5  # an error of the query
 TOO_MANY_MATCHES = 6
 
 
-DEPTH = 64  # of the machine's stack
+DEPTH = 64  # of the machine's stack; and there are never more partial sums
 
 
 def new_space(t: Any, runs: int, nodes: int) -> Any:
@@ -153,6 +154,7 @@ def new_space(t: Any, runs: int, nodes: int) -> Any:
         (FIRST_STEP, 3 * nodes),
         (SCRATCH, 4 * nodes + 4 * runs),
         (STACK, 3 * DEPTH),
+        (PARTIALS, DEPTH),
         (DUE, runs),
         (BEYOND, 2 * runs * int(t[HEAPS])),
         (N_BEYOND, int(t[HEAPS])),

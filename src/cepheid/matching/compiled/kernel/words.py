@@ -59,7 +59,7 @@ MASK = 63  # numbers that fit one word of marks
     R_LAST,
     R_FIRST,
     R_NUMBER,
-    R_AGGREGATES,  # (value, of how many) of each; below 0: it left 64 bits
+    R_AGGREGATES,  # (value, of how many) of each; below 0: it left 64 bits. Sums of doubles: see `float_sums.py`
     R_WIDTH,
     # Where the tables begin.
     AT_EDGE,
@@ -147,7 +147,7 @@ EQUAL_NOTHING, EQUAL_INTS, EQUAL_TEXTS = range(3)
     BEYOND_WIDTH,
 ) = range(10)
 BEYOND_NOTHING, BEYOND_ABOVE, BEYOND_BELOW = range(3)
-V_OPERATION, V_ALIAS, V_COLUMN, V_NULLS, AGGREGATE_WIDTH = range(5)
+V_OPERATION, V_ALIAS, V_COLUMN, V_NULLS, V_PLACE, AGGREGATE_WIDTH = range(6)  # V_PLACE: among those of a run
 G_START, G_END, G_TEST, GUARD_WIDTH = range(4)
 
 # --- rows of events: the first columns of whole numbers ---
