@@ -818,9 +818,9 @@ def test_its_own_head_is_read() -> None:
 
 def test_another_version() -> None:
     text, work = kept_head("A as a")
-    head = {**load(text), "version": 7}
+    head = {**load(text), "version": 99}
     assert refused(dump(head), work) == (
-        f"the checkpoint holds state of version 7, this program reads version {STATE_VERSION}",
+        f"the checkpoint holds state of version 99, this program reads version {STATE_VERSION}",
         "state_version",
         "go on with the release that wrote it, or start with a new checkpoint",
     )
