@@ -147,10 +147,17 @@ def test_many_open_runs(query: str) -> None:
     ],
 )
 def test_what_runs_are_found_by(query: str, families: list[int]) -> None:
+    assert by_state(planned(query), AT_EQUAL, EQUAL_WIDTH) == families
+
+
+def planned(query: str) -> Any:
     event = Event("A", 0, {"type": "A", "v": 1, "f": 0.5, "name": "x"})
-    tables = CompiledPlan.of(compile(query, schema_of([event])).last.plan, fields_of([event])).tables
-    rows = [tables[tables[AT_EQUAL] + state * EQUAL_WIDTH] for state in range(tables[STATES])]
-    assert rows == families
+    return CompiledPlan.of(compile(query, schema_of([event])).last.plan, fields_of([event])).tables
+
+
+def by_state(tables: Any, at: int, width: int) -> list[int]:
+    """The first word that a table has for each state."""
+    return [tables[tables[at] + state * width] for state in range(tables[STATES])]
 
 
 ABOVE, BELOW = BEYOND_ABOVE, BEYOND_BELOW
@@ -175,8 +182,6 @@ ABOVE, BELOW = BEYOND_ABOVE, BEYOND_BELOW
     ],
 )
 def test_what_runs_are_passed_by(query: str, ways: list[int]) -> None:
-    event = Event("A", 0, {"type": "A", "v": 1, "f": 0.5, "name": "x"})
-    tables = CompiledPlan.of(compile(query, schema_of([event])).last.plan, fields_of([event])).tables
-    rows = [tables[tables[AT_BEYOND] + state * BEYOND_WIDTH] for state in range(tables[STATES])]
-    assert rows == ways
+    tables = planned(query)
+    assert by_state(tables, AT_BEYOND, BEYOND_WIDTH) == ways
     assert tables[HEAPS] == sum(way != 0 for way in ways)
