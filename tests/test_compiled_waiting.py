@@ -64,7 +64,8 @@ def patterns(draw: Any) -> str:
         if draw(st.integers(0, 5)) == 0:
             steps.append(f"NOT X{draw(condition)}")
         many = draw(st.sampled_from(("", "", "", "+", "*", "{1,2}"))) if alias != "d" else ""
-        steps.append(f"{kind}{draw(condition)}{many} as {alias}")
+        arrow = draw(st.sampled_from(("", "", "", "first "))) if not many else ""
+        steps.append(f"{arrow}{kind}{draw(condition)}{many} as {alias}")
     if draw(st.integers(0, 4)) == 0:
         steps.append(f"NOT X{draw(condition)} within 2s")
     options = [
