@@ -9,6 +9,7 @@ import tempfile
 from collections import Counter
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
+from cepheid.engines.local.arrow_types import as_declared, struct_of_arrow
 from cepheid.engines.local.events import Columns
 from cepheid.engines.program import Program, compile
 from cepheid.engines.session import Found, Session, limits_of
@@ -43,6 +45,7 @@ from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr, Field, walk
 from cepheid.pattern.model import Emission
 from cepheid.pattern.times import from_microseconds
+from cepheid.pattern.types import Schema
 from cepheid.plan.event_tests import Answered, distinct_tests
 from cepheid.testing.scenarios import read_events
 from cepheid.testing.strategies import FAMILIES, SECOND, cases
@@ -189,6 +192,12 @@ _KINDS = {
     "k": pa.int64(),
     "o": pa.int64(),
 }
+# What a program knows of them that is compiled for such rows.
+SCHEMA = Schema(
+    common_fields=as_declared(
+        struct_of_arrow(pa.schema({**_KINDS, "time": pa.timestamp("us", "UTC")})), Columns()
+    )
+)
 
 
 def _shared(key: Expr, fields: list[str]) -> str | None:
@@ -391,7 +400,9 @@ def _known(found: Found, program: Program) -> dict[str, Any]:
 def _fixed(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple(sorted((name, _fixed(v)) for name, v in value.items()))
-    return tuple(_fixed(v) for v in value) if isinstance(value, (list, tuple)) else repr(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_fixed(v) for v in value)
+    return repr(value.astimezone(UTC) if isinstance(value, datetime) else value)  # Arrow has a UTC of its own
 
 
 def whole(program: Program, events: list[Event]) -> Facts:

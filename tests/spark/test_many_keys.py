@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
-from test_bucket import PROGRAMS, Prepared, examples, facts, filled, prepared, told
+from test_bucket import PROGRAMS, SCHEMA, Prepared, examples, facts, filled, prepared, told
 
 import cepheid
 from cepheid.engines.program import Program, compile
@@ -21,6 +21,7 @@ from cepheid.engines.spark.batch import KeyByKey
 from cepheid.engines.spark.layout import NOW, SEQUENCE
 from cepheid.engines.spark.many_keys import ManyKeys
 from cepheid.engines.spark.output import Answer, Payload
+from cepheid.engines.spark.staged_keys import StagedKeys
 from cepheid.errors import EvaluationError
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.moment import Moment
@@ -145,15 +146,15 @@ def test_a_key_the_kernel_gives_up_on() -> None:
 
 
 def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What feeds another stays with it; of others each goes its own way."""
+    """What feeds another goes with it, stage by stage; of others each goes its own way."""
     monkeypatch.setattr(batch_module, "is_ready", lambda: True)
     for name, kinds in (
-        ("fed by the same key", [KeyByKey]),
-        ("fed by the same key, beside others", [ManyKeys, KeyByKey]),
+        ("fed by the same key", [StagedKeys]),
+        ("fed by the same key, beside others", [ManyKeys, StagedKeys]),
         ("two streams of a key", [ManyKeys]),
         ("two streams of a key, one of them counted", [ManyKeys, KeyByKey]),
     ):
-        rows = bounded(compile(PROGRAMS[name]))
+        rows = bounded(compile(PROGRAMS[name], SCHEMA))
         found = batch_module._matchers(rows.work.work, in_rows(rows, []))
         assert [type(matcher) for matcher in found] == kinds
     assert [s.name for s in found[0].work.program] == ["Pairs"]
@@ -161,20 +162,20 @@ def test_what_the_kernel_does_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_keys_that_only_python_can_tell_apart(spark: SparkSession) -> None:
-    """They come together by something coarser, and the kernel tells no finer ones apart: it is not used."""
+    """They come together by something coarser; all rows of that are there at once, so that they are told apart."""
     rows = [
         (kind, i, [key], 2**53 + key)
         for i, (kind, key) in enumerate([("A", 1), ("B", 2), ("A", 2), ("B", 1)])
     ]
     df = spark.createDataFrame(rows, "type string, n bigint, tags array<int>, big bigint")
     df = df.selectExpr("type", "timestamp_seconds(n) as time", "n", "tags", "big")
-    for key, matcher in (("tags", "reference matcher: its key"), ("greatest(big, n)", "compiled matcher")):
+    for key in ("tags", "greatest(big, n)"):
         query = f"A as a -> B as b .partition_by({key}) .emit(a: a.n, b: b.n)"
         local = cepheid.match(query, df.toArrow())
         found = cepheid.match(query, df).toArrow()
         assert sorted(found.to_pylist(), key=repr) == sorted(local.to_pylist(), key=repr)
         assert {(row["a"], row["b"]) for row in found.to_pylist()} == {(0, 3)}
-        assert f"through the {matcher}" in cepheid.explain_spark(query, df)
+        assert "through the compiled matcher" in cepheid.explain_spark(query, df)
 
 
 def test_a_value_that_no_column_holds() -> None:

@@ -123,7 +123,7 @@ def _with_nulls(piece: Piece, base: Scan, known: Scan) -> Piece:
                 for name in wanted
                 if name not in base.types
             }
-            yield Batch(batch.first, batch.rows, {**batch.columns, **made})
+            yield replace(batch, columns={**batch.columns, **made})
 
     return replace(piece, read=read)
 

@@ -29,6 +29,7 @@ class StreamPlan:
     compiled: CompiledPlan | TrendShape
     bits: PlanBits
     only_matches: bool = False  # nobody asks for timeouts and pending absences
+    as_objects: bool = False  # what is found is wanted as it is, with its events, and not only as rows
 
     @property
     def plan(self) -> Plan:
@@ -45,7 +46,8 @@ class StreamPlan:
 
     @property
     def fields(self) -> frozenset[str] | None:
-        return fields_needed(self.plan, self.only_matches)
+        """None: all of them."""
+        return None if self.as_objects else fields_needed(self.plan, self.only_matches)
 
 
 @dataclass(frozen=True)

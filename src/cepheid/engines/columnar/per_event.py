@@ -112,7 +112,8 @@ class TestedBatch:
     def _passed(self, test: EventTest, in_python: dict[Expr, Callable[[Moment], bool] | None]) -> Marks:
         """Condition by condition: one that Python answers is asked only where those before it hold, as ever."""
         rows = self._rows(test.type)
-        held = np.ones(len(rows), np.bool_)
+        known = self.batch.batch.may_pass
+        held: Marks = np.ones(len(rows), np.bool_) if known is None else known[rows]
         for expr in test.alpha:
             found = self._condition(test.type, expr)
             if found is not None:

@@ -33,7 +33,7 @@ from cepheid.matching.compiled.kernel.emission import (
     OUT_KIND,
 )
 from cepheid.matching.compiled.unsupported import Unsupported
-from cepheid.matching.found import Match, Timeout
+from cepheid.matching.found import Findings, Match, Timeout
 from cepheid.pattern.types import Type
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class StreamAnswer:
     pending: list[Row]
     foretold: ForecastAnswer | None = None
     fed: FedTimes | None = None  # if another stream feeds on the matches
+    found: Findings | None = None  # the same as objects, if they are wanted
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,16 @@ class Listed:
     rows: list[Row] = field(default_factory=list)
     keys: list[list[Any]] = field(default_factory=list)
     detected: list[int] = field(default_factory=list)  # of matches
+    objects: list[Any] = field(default_factory=list)  # what the rows show, if it is wanted
 
     def in_order(self) -> list[Row]:
-        return [self.rows[i] for i in in_order(self.keys).tolist()] if self.rows else []
+        return self._ordered(self.rows)
+
+    def objects_in_order(self) -> tuple[Any, ...]:
+        return tuple(self._ordered(self.objects))
+
+    def _ordered(self, items: list[Any]) -> list[Any]:
+        return [items[i] for i in in_order(self.keys).tolist()] if items else []
 
 
 class StreamResults:
@@ -80,7 +88,7 @@ class StreamResults:
         self, stream: StreamPlan, outputs: list[tuple[str, Type]], group: Group, columns: Columns
     ) -> None:
         self.stream, self.types, self.columns = stream, list(group.types), columns
-        self.table = MatchTable.of(stream, dict(outputs), group.schema)
+        self.table = None if stream.as_objects else MatchTable.of(stream, dict(outputs), group.schema)
         self.maker = RowMaker(stream.planned)
         self.listed = {kind: Listed() for kind in listed_kinds(stream)}
         self.foretold: ForecastAnswer | None = None
@@ -108,7 +116,13 @@ class StreamResults:
         listed = {kind: own.in_order() for kind, own in self.listed.items() if kind != "match"}
         fed = self._fed(of_events) if feeds else None
         timeouts, pending = (listed.get(kind, []) for kind in ("timeout", "pending"))
-        return StreamAnswer(self._matches(), timeouts, pending, self.foretold, fed)
+        return StreamAnswer(self._matches(), timeouts, pending, self.foretold, fed, self._found())
+
+    def _found(self) -> Findings | None:
+        if not self.stream.as_objects:
+            return None
+        own = {kind: listed.objects_in_order() for kind, listed in self.listed.items()}
+        return Findings(own["match"], own.get("timeout", ()), own.get("pending", ()))
 
     def _fed(self, of_events: int) -> FedTimes:
         """In the order of the matches."""
@@ -179,6 +193,7 @@ class StreamResults:
             if len(which):
                 own = [found[i] for i in which.tolist()]
                 listed.rows += [self._row(one) for one in own]
+                listed.objects += own if self.stream.as_objects else []
                 listed.detected += [one.detected for one in own if isinstance(one, Match)]
                 listed.keys.append(places.taken(which).keys(rows.table, len(self.columns.order)))
 

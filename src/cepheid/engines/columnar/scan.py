@@ -20,6 +20,7 @@ class Batch:
     first: int  # rows of the source before it
     rows: int
     columns: Columns
+    may_pass: Any = None  # which rows can pass a test of one event at all, where that is known before: marks
 
 
 @dataclass(frozen=True)

@@ -106,27 +106,15 @@ class CompiledRun:
         return found
 
     def _run(self) -> Answer:
-        """Stage by stage: a stream after all that it feeds on."""
-        from cepheid.engines.columnar.feeding import stages, with_matches
-        from cepheid.engines.columnar.run import run
+        from cepheid.engines.columnar.staged import run_staged
 
-        base = self.choice.scan
-        assert base is not None
-        first, *more = stages(self.choice.streams)
-        work = self._work(first.streams, base)
-        answer = run(work)
-        now = max((t for t in (work.now, answer.last) if t is not None), default=None)
-        for stage in more:
-            known = self.choice.fed[stage.feeds_on]
-            scan, of_events = with_matches(known, base, stage, self.program, answer.streams)
-            work = replace(self._work(stage.streams, scan), of_events=of_events)
-            later = replace(work, now=now, on_piece=lambda found: None)
-            answer.streams.update(run(later).streams)
-        return answer
+        assert self.choice.scan is not None
+        return run_staged(self.program, self.choice, self.choice.scan, self._work)
 
     def _work(self, streams: Sequence[StreamPlan], scan: Scan) -> Work:
         from cepheid.engines.columnar.groups import groups_of
         from cepheid.engines.columnar.run import Work
+        from cepheid.engines.columnar.staged import feeding
 
         return Work(
             scan,
@@ -138,7 +126,7 @@ class CompiledRun:
             self.options.memory or memory_for_rows(),
             self.options.threads or cores(),
             self._on_piece,
-            frozenset(name for stream in self.choice.streams for name in stream.planned.feeds_on),
+            feeding(self.choice),
         )
 
     def _on_piece(self, found: PieceRead) -> None:

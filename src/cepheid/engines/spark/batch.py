@@ -5,9 +5,10 @@ Spark sorts and spills; a task holds the open runs of one key and one batch of r
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from cepheid.engines.spark.many_keys import ManyKeys
+    from cepheid.engines.spark.staged_keys import StagedKeys
     from cepheid.engines.spark.trend_keys import TrendKeys
+
+    AnyKeys: TypeAlias = "KeyByKey | ManyKeys | StagedKeys | TrendKeys"
 
 _ROWS_OUT = 1000
 _FEW = 10_000  # Spark fills a batch with so many rows if it has them
@@ -48,7 +52,7 @@ def in_order(rows: DataFrame, layout: Layout) -> DataFrame:
 
 def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        matchers: list[KeyByKey | ManyKeys | TrendKeys] = []
+        matchers: list[AnyKeys] = []
         waiting: list[Found] = []
         for batch in batches:
             matchers = matchers or _matchers(work, batch)
@@ -68,7 +72,7 @@ def matching(work: Work) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Rec
     return run
 
 
-def _matchers(work: Work, first: pa.RecordBatch) -> list[KeyByKey | ManyKeys | TrendKeys]:
+def _matchers(work: Work, first: pa.RecordBatch) -> list[AnyKeys]:
     """The kernel for the streams it can take, the reference matcher for the others.
 
     And for a few rows, if the kernel is not compiled yet.
@@ -78,15 +82,20 @@ def _matchers(work: Work, first: pa.RecordBatch) -> list[KeyByKey | ManyKeys | T
     # Only where it is used: it loads numba.
     from cepheid.engines.spark.kernel_rows import event_type, why_not_compiled
     from cepheid.engines.spark.many_keys import ManyKeys
+    from cepheid.engines.spark.staged_keys import StagedKeys, choose_for_rows
     from cepheid.engines.spark.trend_keys import TrendKeys, streams_for_trends
 
     reasons = why_not_compiled(work.program, work.layout, event_type(first.schema, work.layout))
     mine = [name for name, reason in reasons.items() if reason is None]
     trends = streams_for_trends(work)
     others = [name for name in reasons if name not in (*mine, *trends)]
-    found: list[KeyByKey | ManyKeys | TrendKeys] = []
+    found: list[AnyKeys] = []
     found += [ManyKeys(only(work, mine), first.schema)] if mine else []
     found += [TrendKeys(only(work, trends), KeyByKey)] if trends else []
+    choice = choose_for_rows(only(work, others), first.schema)
+    staged = [stream.name for stream in choice.streams]
+    found += [StagedKeys(only(work, staged), choice, KeyByKey)] if staged else []
+    others = [name for name in others if name not in staged]
     return found + ([KeyByKey(only(work, others))] if others else [])
 
 
@@ -97,6 +106,7 @@ class KeyByKey:
         self.work = work
         self.key: tuple[Any, ...] | None = None
         self.network: Network | None = None
+        self.held: list[Event] = []  # of the last moment, which may go on in the next batch
         self.last = 0
         self.now: int | None = None
 
@@ -125,13 +135,19 @@ class KeyByKey:
     def _matched(self, events: list[Event]) -> list[Found]:
         assert self.network is not None
         self.last = events[-1].time
-        return self.work.found(self.network.on_events(events))
+        if self.network.feeding:  # what a moment makes certain comes after all of its events
+            events = self.held + events
+            over = bisect_left(events, self.last, key=lambda e: e.time)
+            events, self.held = events[:over], events[over:]
+        return self.work.found(self.network.on_events(events)) if events else []
 
     def end(self) -> list[Found]:
         """The key's events are over; time goes on to the end of the whole input."""
         if self.network is None:
             return []
         end = self.last if self.now is None else max(self.last, self.now)
-        found = self.work.found(self.network.on_end(end))
+        held, self.held = self.held, []
+        found = self.work.found(self.network.on_events(held)) if held else []
+        found += self.work.found(self.network.on_end(end))
         self.network = None
         return found

@@ -85,18 +85,35 @@ def _runs(work: Split, options: Options, cascade: Cascade | None) -> Iterator[st
 
 
 def _matcher_used(work: Split, options: Options) -> Iterator[str]:
-    from cepheid.engines.spark.kernel_rows import why_not_compiled
-
-    event = work.given.schema.common_fields
-    assert event is not None, "a DataFrame has a schema"
-    late = options.lateness.threshold if options.lateness is not None else 0
-    reasons = why_not_compiled(work.unit.program, work.layout, event, late)
+    reasons = _why_not_compiled(work, options)
     if None in reasons.values():
         yield "through the compiled matcher"
     alone = len(reasons) == 1
     for name, reason in reasons.items():
         if reason is not None:
             yield f"{'' if alone else f'`{name}` '}through the reference matcher: {reason}"
+
+
+def _why_not_compiled(work: Split, options: Options) -> dict[str, str | None]:
+    """Of each stream; None: it is. In a bounded input also with all rows of a key at once."""
+    from cepheid.engines.spark.kernel_rows import why_not_compiled
+    from cepheid.engines.spark.staged_keys import choose_staged
+
+    program, given = work.unit.program, work.given
+    event = given.schema.common_fields
+    assert event is not None, "a DataFrame has a schema"
+    late = options.lateness.threshold if options.lateness is not None else 0
+    reasons = why_not_compiled(program, work.layout, event, late)
+    others = tuple(stream for stream in program if reasons[stream.name] is not None)
+    if given.streaming or not others:
+        return reasons
+    types = {name: given.kind(name) for name in work.layout.fields}
+    choice = choose_staged(replace(program, streams=others), work.layout, types, given.typed)
+    staged = {stream.name for stream in choice.streams}
+    return {
+        name: None if name in staged or reason is None else choice.why_not(name) or reason
+        for name, reason in reasons.items()
+    }
 
 
 def _advice(unit: Unit) -> str:

@@ -45,7 +45,7 @@ def narrowed(program: Program, names: Iterable[str]) -> Program:
 def units_of(program: Program) -> list[Unit]:
     """Streams that feed each other stay together; groups of one key share a pass."""
     groups: dict[tuple[Expr, ...], list[PlannedStream]] = {}
-    for group in _connected(program):
+    for group in connected(program):
         groups.setdefault(_shared_key(group), []).extend(group)
     order = {s.name: i for i, s in enumerate(program)}
     return [
@@ -54,7 +54,8 @@ def units_of(program: Program) -> list[Unit]:
     ]
 
 
-def _connected(program: Program) -> list[list[PlannedStream]]:
+def connected(program: Program) -> list[list[PlannedStream]]:
+    """Groups of streams that feed each other, directly or not."""
     groups: list[list[PlannedStream]] = []
     for stream in program:
         mine = [g for g in groups if any(s.name in stream.feeds_on for s in g)]
