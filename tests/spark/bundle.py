@@ -22,9 +22,10 @@ from cepheid.matching.moment import Moment
 from cepheid.matching.values import dump
 from cepheid.pattern.duration import duration
 from cepheid.pattern.event import Event
-from cepheid.pattern.expr import Expr, Field, Key, walk
+from cepheid.pattern.expr import Binary, Expr, Field, Key, Literal, rewrite, walk
 from cepheid.pattern.model import (
     Absence,
+    Closure,
     Declarations,
     EventType,
     Node,
@@ -38,6 +39,7 @@ from cepheid.pattern.times import from_microseconds
 from cepheid.pattern.tree import map_nodes
 from cepheid.pattern.types import STRING, Type, type_of
 from cepheid.plan.infer_key import infer_key
+from cepheid.plan.seen_rows import seen_rows
 from cepheid.testing.scenarios import Outcome, Scenario
 
 END = 10_000_000_000  # the moment, in microseconds, at which every scenario ends
@@ -180,7 +182,15 @@ def _key(pattern: Pattern) -> tuple[Expr, ...]:
 
 
 def _prefixed(node: Node, prefix: str) -> Node:
+    if isinstance(node, Closure) and node.until is not None:
+        return replace(node, until=rewrite(node.until, lambda expr: _prefixed_type(expr, prefix)))
     return _prefixed_step(node, prefix) if isinstance(node, Step) else node
+
+
+def _prefixed_type(expr: Expr, prefix: str) -> Expr | None:
+    """The type asked for in `until type == "X"` has the scenario's name, too."""
+    asked = isinstance(expr, Binary) and expr.left == Field(None, ("type",)) and isinstance(expr.right, Literal)
+    return replace(expr, right=Literal(f"{prefix}{expr.right.value}")) if asked else None
 
 
 def _prefixed_step(step: Step, prefix: str) -> Step:
@@ -257,7 +267,7 @@ def _order(scenario: Scenario) -> tuple[str, ...]:
 
 
 def _sees_all(scenario: Scenario) -> bool:
-    return any(s.plan.sees_all_events for s in compile(scenario.query))
+    return any(seen_rows(s.plan, "type").all for s in compile(scenario.query))
 
 
 def _column(name: str, values: list[Any]) -> pa.Array:

@@ -47,6 +47,7 @@ from cepheid.pattern.model import Emission
 from cepheid.pattern.times import from_microseconds
 from cepheid.pattern.types import Schema
 from cepheid.plan.event_tests import Answered, distinct_tests
+from cepheid.plan.seen_rows import SeenRows, seen_rows
 from cepheid.testing.scenarios import read_events
 from cepheid.testing.strategies import FAMILIES, SECOND, cases
 from cepheid.testing.strategies import events as some_events
@@ -113,23 +114,16 @@ class Prepared:
         return [(test.type, compile_test(test.alpha)) for test in self.work.work.answered.tests]
 
     @cached_property
+    def seen(self) -> list[SeenRows]:
+        return [seen_rows(s.plan, "type") for s in self.program]
+
+    @property
     def keeps_all(self) -> bool:
-        return any(s.plan.sees_all_events for s in self.program)
+        return any(seen.all for seen in self.seen)
 
     @cached_property
     def looks_at_all(self) -> bool:
         return any(c.until is not None for s in self.program for c in s.plan.automaton.closures)
-
-    @cached_property
-    def closing(self) -> set[str]:
-        """Under `longest` an event of a last closure's type that fails its test closes the closure."""
-        automata = [s.plan.automaton for s in self.program if s.plan.emission is Emission.LONGEST]
-        return {
-            a.positions[edge.position].step.type
-            for a in automata
-            for end in a.accepts
-            for edge in a.out[end.state]
-        }
 
     @cached_property
     def key_fields(self) -> set[str]:
@@ -152,7 +146,7 @@ class Prepared:
         return sum(1 << i for i, fit in enumerate(fits) if fit)
 
     def arrives(self, event: Event) -> bool:
-        return self.keeps_all or bool(self.bits(event)) or event.type in self.closing
+        return self.keeps_all or bool(self.bits(event)) or any(event.type in seen.types for seen in self.seen)
 
     def bucket_of(self, event: Event) -> int:
         values = tuple(value(Moment(event, {})) for value in self.key)
@@ -513,6 +507,16 @@ PROGRAMS = {
     "an absence before the start": "NOT X within 2s -> A as a -> B as b .within(5s) .partition_by(k)",
     "the longest of a key": "A as a -> all B[v > 0] as b .within(3s) .longest() .partition_by(k)",
     "until": "A as a -> all B until v > 2 as b -> C as c .partition_by(k)",
+    "until a type": "A as a -> all B as b until type == 'X' -> C as c .longest() .partition_by(k)",
+    "until types, at the end": """
+        A as a -> (B as b -> all C as c until type == 'X'){1,2} -> all B until type == 'Z' as d
+        .within(4s) .longest() .partition_by(k)
+    """,
+    "until a type, beside neighbours": """
+        stream Ends = A as a -> all B until type == 'X' as b -> C as c .partition_by(k)
+        stream Side = A as a -> next B as b .partition_by(k)
+    """,
+    "neighbours of a key and type": "B as a -> B[v > a.v]+ as b -> B as c .strict() .longest() .partition_by(k, type)",
     "next match of a key": "A as a -> B+ as b -> C as c .stnm() .partition_by(k)",
     "every of a key": "every (A as a -> NOT X -> B as b) .partition_by(k) .within(3s)",
     "counted": "A as a -> B+ as b -> C as c .subsets() .partition_by(k) .emit(k: a.k, n: count_matches())",

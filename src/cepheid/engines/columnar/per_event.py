@@ -16,10 +16,10 @@ from cepheid.matching.compiled.keyed_rows import BITS_A_COLUMN
 from cepheid.matching.evaluate import compile_test
 from cepheid.matching.moment import Moment
 from cepheid.pattern.event import Event
-from cepheid.pattern.expr import Binary, Expr, Field, Literal
-from cepheid.pattern.model import Arrow
+from cepheid.pattern.expr import Expr
 from cepheid.plan.event_tests import EventTest
 from cepheid.plan.plan import Plan
+from cepheid.plan.seen_rows import seen_rows
 
 
 @dataclass(frozen=True)
@@ -32,27 +32,8 @@ class PlanBits:
 
     @classmethod
     def of(cls, plan: Plan, tests: tuple[EventTest, ...], type_column: str) -> PlanBits:
-        by_type = Field(None, (type_column,))
-        if not plan.sees_all_events:
-            return cls(tests, plan.closing_types, sees_all=False)
-        if by_type in plan.key:  # a key is of one type: where the pattern does not name it, nothing is found
-            return cls(tests, frozenset(plan.event_types), sees_all=False)
-        ending = _ending_types(plan, by_type)
-        return cls(tests, plan.closing_types | (ending or frozenset()), sees_all=ending is None)
-
-
-def _ending_types(plan: Plan, by_type: Field) -> frozenset[str] | None:
-    """The types that `until` waits for, if that is all that every event is looked at for; None: it is not."""
-    automaton = plan.automaton
-    untils = [c.until for c in automaton.closures if c.until is not None]
-    types = [
-        u.right.value
-        for u in untils
-        if isinstance(u, Binary) and u.op == "==" and u.left == by_type and isinstance(u.right, Literal)
-    ]
-    looks_next = any(e.arrow is Arrow.NEXT for e in automaton.edges)
-    plain = not looks_next and not any(a.node.next for a in automaton.absences) and len(types) == len(untils)
-    return frozenset(t for t in types if isinstance(t, str)) if plain else None
+        seen = seen_rows(plan, type_column)
+        return cls(tests, seen.types, seen.all)
 
 
 @dataclass(frozen=True)

@@ -174,8 +174,8 @@ def _moved(work: Split, cascade: Cascade | None) -> list[str]:
 def _rows_moved(work: Split) -> str:
     if work.keeps_all_rows:
         return "all, because neighbours count; those that pass no test without their values"
-    if work.closing_types:
-        return "those that pass a test, and all of type " + ", ".join(work.closing_types)
+    if work.whole_types:
+        return "those that pass a test, and all of type " + ", ".join(work.whole_types)
     return "those that pass a test"
 
 

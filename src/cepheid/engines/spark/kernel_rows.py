@@ -50,6 +50,7 @@ from cepheid.pattern.expr import Field
 from cepheid.pattern.types import TIMESTAMP, Type, struct_of
 from cepheid.pattern.values import clean
 from cepheid.plan.event_tests import tests_of
+from cepheid.plan.seen_rows import seen_rows
 
 Mask = npt.NDArray[np.bool_]
 
@@ -87,6 +88,7 @@ class KernelRows:
         self.planned, self.name = planned, planned.name
         self.words = KeyWords(planned.plan.inferred_key)
         self.needed = needed_by(planned.plan)
+        self.seen = seen_rows(planned.plan, work.layout.columns.type)
         self.key_of = [compile_value(e) for e in planned.plan.key]
         numbers = {test: i for i, test in enumerate(work.answered.tests)}
         self.bits = [numbers[test] for test in tests_of(planned.plan)]
@@ -98,7 +100,7 @@ class KernelRows:
 
     def narrowed(self, table: pa.Table, offsets: Table) -> tuple[pa.Table, Table]:
         """Of the rows of the unit those that this stream has to see, and where the rows of each key begin then."""
-        if self.plan.sees_all_events or len(self.work.program.streams) == 1:
+        if self.seen.all or len(self.work.program.streams) == 1:
             return table, offsets
         wanted, also = self._passing(table), self._also(table)
         if also is not None:
@@ -110,7 +112,7 @@ class KernelRows:
 
     def may_want(self, present: list[int]) -> bool:
         """Can any of some rows be this stream's, by the bits that any of them has?"""
-        if self.plan.sees_all_events or self.plan.closing_types:
+        if self.seen.all or self.seen.types:
             return True
         return any(mine & there for mine, there in zip(self.masks, present, strict=True))
 
@@ -123,11 +125,11 @@ class KernelRows:
 
     def _also(self, table: pa.Table) -> Mask | None:
         """Rows that the stream sees whatever they pass."""
-        if self.plan.sees_all_events or (self.plan.closing_types and TYPE not in table.column_names):
+        if self.seen.all or (self.seen.types and TYPE not in table.column_names):
             return np.ones(table.num_rows, np.bool_)
-        if not self.plan.closing_types:
+        if not self.seen.types:
             return None
-        closing = pa.array(sorted(self.plan.closing_types), table[TYPE].type)
+        closing = pa.array(sorted(self.seen.types), table[TYPE].type)
         found: Mask = pc.is_in(table[TYPE], closing).to_numpy()
         return found
 

@@ -19,6 +19,7 @@ from cepheid.engines.spark.units import Unit
 from cepheid.pattern.expr import Expr, Field, walk
 from cepheid.plan.event_tests import Answered, EventTest, distinct_tests
 from cepheid.plan.plan import Plan
+from cepheid.plan.seen_rows import SeenRows, seen_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -38,8 +39,9 @@ class Split:
     earlier: tuple[EventTest, ...] = ()  # what other units want: a dead letter is written once
 
     @property
-    def closing_types(self) -> list[str]:
-        return sorted({kind for plan in self.plans for kind in plan.closing_types})
+    def whole_types(self) -> list[str]:
+        """Of which every row travels, whatever it passes."""
+        return sorted({kind for seen in _seen(self.plans, self.given) for kind in seen.types})
 
     @property
     def plans(self) -> list[Plan]:
@@ -68,8 +70,12 @@ def split(unit: Unit, given: Input, *, whole_rows: bool = False, earlier: Sequen
         key_fields=tuple(_key_field(e, given, fields) for e in unit.key),
     )
     others = distinct_tests(s.plan for other in earlier for s in other.program)
-    all_rows = any(p.sees_all_events for p in plans)
+    all_rows = any(seen.all for seen in _seen(plans, given))
     return Split(unit, given, answered, translated, layout, all_rows, whole_rows, others)
+
+
+def _seen(plans: Sequence[Plan], given: Input) -> list[SeenRows]:
+    return [seen_rows(plan, given.columns.type) for plan in plans]
 
 
 def prepared(df: DataFrame, work: Split, now: int | None = None, end_type: str | None = None) -> DataFrame:
@@ -159,8 +165,8 @@ def _wanted(work: Split) -> Column:
     conditions += [F.col(TIME) < F.lit(-(2**62)).cast("bigint")]
     if work.given.typed:
         conditions += [F.col(TYPE).isNull()]
-    if work.closing_types:
-        conditions += [F.col(TYPE).isin(work.closing_types) if work.given.typed else F.lit(True)]
+    if work.whole_types:
+        conditions += [F.col(TYPE).isin(work.whole_types) if work.given.typed else F.lit(True)]
     return balanced(conditions, lambda one, other: one | other)
 
 
