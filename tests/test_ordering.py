@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cepheid
-from cepheid.engines.columnar.kept import FIELD
+from cepheid.engines.columnar.busy_keys import busy_rows
+from cepheid.engines.columnar.kept import BITS, FIELD
 from cepheid.engines.columnar.key_codes import key_codes
-from cepheid.engines.columnar.ordering import by_code, only_busy
+from cepheid.engines.columnar.ordering import by_code
 from cepheid.engines.program import compile
 
 
@@ -26,16 +27,36 @@ def test_by_code(codes: list[int], threads: int) -> None:
     assert offsets.tolist() == [sum(code < number for code in codes) for number in range(7)]
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 2)), max_size=30))
-def test_only_busy(rows: list[tuple[int, int, int]]) -> None:
-    table = np.array(rows, np.int64).reshape(-1, 3)
-    codes = np.ascontiguousarray(table[:, 0])
-    kept, count = only_busy(codes, 6, [table[:, 1], table[:, 2]])
-    busy = sorted({code for code, *bits in rows if any(bits)})
-    assert kept.tolist() == [i for i, (code, *_) in enumerate(rows) if code in busy]
-    assert count == len(busy)
-    assert codes[: len(kept)].tolist() == [busy.index(code) for code, *_ in rows if code in busy]
+@pytest.mark.parametrize("key", ["k", "t", "k, m"])
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from((3, 5, 8, None)), st.integers(0, 1), st.integers(0, 2), st.integers(0, 2)),
+        max_size=30,
+    ),
+    cut=st.integers(0, 30),
+)
+def test_rows_of_busy_keys(key: str, rows: list[tuple[int | None, int, int, int]], cut: int) -> None:
+    """A row with any bit makes its key busy; small integers, texts, and keys of two parts."""
+    k, m, *bits = zip(*rows, strict=True) if rows else ((),) * 4
+    texts = [None if value is None else f"key {value}" for value in k]
+    columns = {
+        f"{FIELD}k": pa.array(k, pa.int64()),
+        f"{FIELD}m": pa.array(m, pa.int64()),
+        f"{FIELD}t": pa.array(texts, pa.string()),
+        **{f"{BITS}{i}": pa.array(own, pa.int64()) for i, own in enumerate(bits)},
+    }
+    table = pa.table(columns)
+    table = pa.concat_tables([table[:cut], table[cut:]])  # two chunks
+    plan = compile(f"A -> B .strict() .partition_by({key})").last.plan
+    with ThreadPoolExecutor(2) as pool:
+        found = busy_rows(plan, table, pool)
+    keys = list({"k": k, "t": texts, "k, m": list(zip(k, m, strict=True))}[key])
+    busy = {own for own, *passed in zip(keys, *bits, strict=True) if any(passed)}
+    assert found.rows.tolist() == [i for i, own in enumerate(keys) if own in busy]
+    assert found.keys == len(busy)
+    pairs = {(keys[row], code) for row, code in zip(found.rows.tolist(), found.codes.tolist(), strict=True)}
+    assert sorted(code for _, code in pairs) == list(range(len(busy)))
 
 
 LARGEST = 2**63 - 1

@@ -189,7 +189,9 @@ def _prefixed(node: Node, prefix: str) -> Node:
 
 def _prefixed_type(expr: Expr, prefix: str) -> Expr | None:
     """The type asked for in `until type == "X"` has the scenario's name, too."""
-    asked = isinstance(expr, Binary) and expr.left == Field(None, ("type",)) and isinstance(expr.right, Literal)
+    asked = (
+        isinstance(expr, Binary) and expr.left == Field(None, ("type",)) and isinstance(expr.right, Literal)
+    )
     return replace(expr, right=Literal(f"{prefix}{expr.right.value}")) if asked else None
 
 

@@ -43,7 +43,6 @@ from cepheid.matching.moment import Moment
 from cepheid.matching.values import dump, load
 from cepheid.pattern.event import Event
 from cepheid.pattern.expr import Expr, Field, walk
-from cepheid.pattern.model import Emission
 from cepheid.pattern.times import from_microseconds
 from cepheid.pattern.types import Schema
 from cepheid.plan.event_tests import Answered, distinct_tests

@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 
+from cepheid.engines.columnar.busy_keys import rows_of_busy
 from cepheid.engines.columnar.kept import FIELD
-from cepheid.engines.columnar.key_codes import key_codes
-from cepheid.engines.columnar.ordering import by_code, only_busy
+from cepheid.engines.columnar.key_codes import CloseIntegers, integers_of, key_codes
+from cepheid.engines.columnar.ordering import by_code
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import CompiledPlan, Kernel, Keys
@@ -44,7 +45,7 @@ def warm() -> None:
     select_rows(needed_by(plan.plan), places_of([0]), KeyedRows.of([none], none, offsets))
     with ThreadPoolExecutor(1) as pool:
         by_code(none, 1, pool)
-    only_busy(none, 1, [none])
+        rows_of_busy(CloseIntegers([integers_of(pa.array([0]))], 0, 2), [np.zeros(1, np.int64)], pool)
     key_codes(compile("A -> B .partition_by(k, k)").last.plan, pa.table({f"{FIELD}k": [1]}))
     unpack(*pack(none, offsets))
     count_states(none, none, 1, none)

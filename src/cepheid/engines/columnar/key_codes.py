@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -117,37 +117,64 @@ def _codes(column: Any, inferred: bool) -> tuple[Numbers, int]:
     return codes.to_numpy(zero_copy_only=False).astype(np.int64), count + bool(coded.null_count)
 
 
-def _small_integers(column: Any) -> tuple[Numbers, int] | None:
-    """Of integers that lie close together a table is quicker than a dictionary; None: they do not."""
+class Integers(NamedTuple):
+    """The values, whatever lies where there is none; bits that say where there is one; and the first one's place."""
+
+    values: Numbers
+    present: npt.NDArray[np.uint8]
+    offset: int
+
+
+class CloseIntegers(NamedTuple):
+    """Integers that lie close together: of them a table is quicker than a dictionary."""
+
+    chunks: list[Integers]
+    least: int
+    size: int  # of the table: its last place is for nulls
+
+
+def close_integers(column: Any, each: Callable[..., Iterable[Any]] = map) -> CloseIntegers | None:
+    """None: it has others. `each` is a map: chunks can be looked at beside each other."""
     if not pa.types.is_integer(column.type) or pa.types.is_uint64(column.type):
         return None
-    chunks = [_values_and_bits(chunk.cast(pa.int64())) for chunk in column.chunks if len(chunk)]
-    ends = [_ends(*chunk) for chunk in chunks]
+    chunks = [integers_of(chunk.cast(pa.int64())) for chunk in column.chunks if len(chunk)]
+    ends = list(each(lambda chunk: _ends(*chunk), chunks))
     least = min((int(end) for end, _ in ends), default=_LARGEST)
     most = max((int(end) for _, end in ends), default=-_LARGEST)
     if least > most or most - least > 2 * len(column) + _CLOSE:
         return None
+    return CloseIntegers(chunks, least, most - least + 2)
+
+
+def _small_integers(column: Any) -> tuple[Numbers, int] | None:
+    close = close_integers(column)
+    if close is None:
+        return None
     codes = np.empty(len(column), np.int64)
-    known = np.full(most - least + 2, -1, np.int64)  # the last is for nulls
+    known = np.full(close.size, -1, np.int64)
     at = count = 0
-    for chunk in chunks:
-        own = codes[at : at + len(chunk[0])]
-        count, at = int(_number(*chunk, least, known, count, own)), at + len(own)
+    for chunk in close.chunks:
+        own = codes[at : at + len(chunk.values)]
+        count, at = int(_number(*chunk, close.least, known, count, own)), at + len(own)
     return codes, count
 
 
-def _values_and_bits(array: Any) -> tuple[Numbers, npt.NDArray[np.uint8], int]:
-    """The values, whatever lies where there is none; bits that say where there is one; and the first one's place."""
+def only_column(plan: Plan, table: pa.Table) -> Any:
+    """The column that is the key, if its values are taken as they are; None: it is more than that."""
+    return _column(plan.key[0], table) if len(plan.key) == 1 and not plan.inferred_key else None
+
+
+def integers_of(array: Any) -> Integers:
     validity, buffer = array.buffers()
     bits = np.frombuffer(validity, np.uint8) if array.null_count else _ALL
     values = np.frombuffer(buffer, np.int64, len(array), array.offset * 8)
     for found in (values, bits):  # some buffers may be written to: what is compiled is of one kind
         found.flags.writeable = False
-    return values, bits, array.offset
+    return Integers(values, bits, array.offset)
 
 
 @njit(cache=True, nogil=True)
-def _is_there(present, at):  # type: ignore[no-untyped-def]
+def is_there(present, at):  # type: ignore[no-untyped-def]
     return len(present) == 0 or (present[at >> 3] >> (at & 7)) & 1 != 0
 
 
@@ -156,7 +183,7 @@ def _ends(values, present, offset):  # type: ignore[no-untyped-def]
     """The least and the largest value; the other way round, if there is none."""
     least, most = _LARGEST, -_LARGEST
     for i in range(len(values)):
-        if _is_there(present, offset + i):
+        if is_there(present, offset + i):
             least, most = min(least, values[i]), max(most, values[i])
     return least, most
 
@@ -165,7 +192,7 @@ def _ends(values, present, offset):  # type: ignore[no-untyped-def]
 def _number(values, present, offset, least, known, count, codes):  # type: ignore[no-untyped-def]
     """As they come; so many numbers are given."""
     for i in range(len(values)):
-        at = values[i] - least if _is_there(present, offset + i) else len(known) - 1
+        at = values[i] - least if is_there(present, offset + i) else len(known) - 1
         if known[at] < 0:
             known[at] = count
             count += 1
@@ -185,7 +212,7 @@ def _joined(parts: list[tuple[Numbers, int]]) -> tuple[Numbers, int]:
         if count * size <= 2 * len(both) + _CLOSE:
             codes = np.empty(len(both), np.int64)
             known = np.full(count * size, -1, np.int64)
-            count = int(_number(*_values_and_bits(pa.array(both)), 0, known, 0, codes))
+            count = int(_number(*integers_of(pa.array(both)), 0, known, 0, codes))
         else:
             known, codes = np.unique(both, return_inverse=True)
             count = len(known)

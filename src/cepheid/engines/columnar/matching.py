@@ -18,12 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cepheid.engines.columnar.busy_keys import busy_rows
 from cepheid.engines.columnar.groups import Group
 from cepheid.engines.columnar.instants import Marks, Numbers
 from cepheid.engines.columnar.kept import BITS, FIELD, TIME, TYPE
 from cepheid.engines.columnar.key_codes import key_codes
 from cepheid.engines.columnar.known_words import KnownWords
-from cepheid.engines.columnar.ordering import by_code, only_busy, total_order
+from cepheid.engines.columnar.ordering import by_code, total_order
 from cepheid.matching.compiled.columns import to_events
 from cepheid.matching.compiled.compiled_plan import Answers, CompiledPlan, Kernel, Keys
 from cepheid.matching.compiled.kernel.emission import (
@@ -125,11 +126,9 @@ def _numbered(group: Group, table: pa.Table, pool: Executor) -> tuple[pa.Table, 
 
 def _of_busy_keys(group: Group, table: pa.Table, pool: Executor) -> tuple[pa.Table, Numbers, int]:
     """Events that no stream names were kept, too: those of keys of which no event passes a test are left out here."""
-    codes, count = key_codes(group.plan, table)
-    bits = [table[name].to_numpy() for name in table.column_names if name.startswith(BITS)]
-    kept, count = only_busy(codes, count, bits)
-    taken = pool.map(_taken, table.columns, repeat(kept))
-    return pa.table(list(taken), schema=table.schema), codes[: len(kept)], count
+    busy = busy_rows(group.plan, table, pool)
+    taken = pool.map(_taken, table.columns, repeat(busy.rows))
+    return pa.table(list(taken), schema=table.schema), busy.codes, busy.keys
 
 
 def _taken(column: pa.ChunkedArray, rows: Numbers) -> pa.Array:

@@ -25,38 +25,6 @@ def total_order(table: pa.Table, order_columns: int) -> Numbers | None:
     return _sorted([table[TIME], *(table[f"{ORDER}{i}"] for i in range(order_columns))])
 
 
-def only_busy(codes: Numbers, count: int, bits: Sequence[Numbers]) -> tuple[Numbers, int]:
-    """The rows of codes that any row with a bit has, in their order, and how many such codes there are.
-
-    Codes are numbered anew in place: those of the rows that are left, one after the other.
-    """
-    numbers = np.full(count, -1, np.int64)
-    for own in bits:
-        _mark_busy(codes, own, numbers)
-    busy = np.flatnonzero(numbers == 0)
-    numbers[busy] = np.arange(len(busy))
-    kept = np.empty(len(codes), np.int64)
-    return kept[: _keep_busy(codes, numbers, kept)], len(busy)
-
-
-@njit(cache=True, nogil=True)
-def _mark_busy(codes, bits, numbers):  # type: ignore[no-untyped-def]
-    for i in range(len(codes)):
-        if bits[i] != 0:
-            numbers[codes[i]] = 0
-
-
-@njit(cache=True, nogil=True)
-def _keep_busy(codes, numbers, kept):  # type: ignore[no-untyped-def]
-    place = 0
-    for i in range(len(codes)):
-        number = numbers[codes[i]]
-        if number >= 0:
-            codes[place], kept[place] = number, i
-            place += 1
-    return place
-
-
 def by_code(codes: Numbers, count: int, pool: Executor) -> tuple[Numbers, Numbers]:
     """A stable order by codes from 0, and where each of so many begins; one more. Two threads take half of it each."""
     half = len(codes) // 2
