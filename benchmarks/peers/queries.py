@@ -74,7 +74,7 @@ V_SHAPE = Query(
     "a price that falls three times or more, then rises three times or more, until it no longer does, per symbol",
     """Tick as s -> all Tick{3,}.decreasing(price) as d -> all Tick{3,}.increasing(price) as u
         -> Tick[price <= u.price] as e
-    .strict() .longest() .partition_by(symbol) .emit(a: s.id, b: last(d).id, c: e.id)""",
+    .strict() .longest() .partition_by(symbol, type) .emit(a: s.id, b: last(d).id, c: e.id)""",
     3,
 )
 

@@ -462,6 +462,36 @@ def test_explain_joins_and_one_partition(spark: SparkSession) -> None:
     assert cepheid.explain_spark(query, df) == JOINED
 
 
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        (
+            "T as a -> T[v > a.v]+ as b .strict() .partition_by(k)",
+            "all, because neighbours count; those that pass no test without their values\n           "
+            "! neighbours may be of any type: `partition by k, type` means those of T, and moves no others",
+        ),
+        (
+            "T as a -> T[v > a.v]+ as b .strict() .partition_by(k, type)",
+            "those that pass a test, and all of type T",
+        ),
+        (
+            "T as a -> next U as b .partition_by(k)",
+            "all, because neighbours count; those that pass no test without their values",
+        ),
+    ],
+)
+def test_explain_says_which_rows_move_for_neighbours(spark: SparkSession, query: str, rows: str) -> None:
+    df = spark.createDataFrame([], "type string, time timestamp, v bigint, k string")
+    assert f"  rows     {rows}\n  columns" in cepheid.explain_spark(query, df)
+
+
+def test_explain_has_no_word_on_types_of_a_plain_table(spark: SparkSession) -> None:
+    df = spark.createDataFrame([], "time timestamp, v bigint, k string")
+    shown = cepheid.explain_spark("T as a -> T[v > a.v]+ as b .strict() .partition_by(k)", df)
+    assert "neighbours may be" not in shown
+    assert "rows     all, because neighbours count" in shown
+
+
 STREAMED_PLAN = """\
 stream S
 ========

@@ -17,6 +17,7 @@ from cepheid.explain.tables import Row, aligned
 from cepheid.explain.words import Names, test_text
 from cepheid.pattern.duration import duration_text
 from cepheid.pattern.expr import Expr
+from cepheid.plan.seen_rows import seen_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -160,6 +161,7 @@ def _moved(work: Split, cascade: Cascade | None) -> list[str]:
     unused = [n for n in work.given.arrow.names if n not in names]
     rows = [
         ("rows", _rows_moved(work)),
+        *[("", advice) for advice in _fewer_rows(work)],
         ("columns", ", ".join(names) + (f"; not {', '.join(unused)}" if unused else "")),
     ]
     if cascade is not None:
@@ -177,6 +179,16 @@ def _rows_moved(work: Split) -> str:
     if work.whole_types:
         return "those that pass a test, and all of type " + ", ".join(work.whole_types)
     return "those that pass a test"
+
+
+def _fewer_rows(work: Split) -> Iterator[str]:
+    """Where all rows move for patterns that name one type: mostly its own neighbours are what is meant."""
+    column = work.given.columns.type
+    looking = [plan for plan in work.plans if seen_rows(plan, column).all]
+    kinds = {kind for plan in looking for kind in plan.event_types}
+    if work.given.typed and len(kinds) == 1 and all(plan.forecast is None for plan in looking):
+        key = ", ".join(part for part in (work.unit.key_text(), column) if part)
+        yield f"! neighbours may be of any type: `partition by {key}` means those of {kinds.pop()}, and moves no others"
 
 
 def _matcher(unit: Unit) -> list[str]:
