@@ -46,8 +46,8 @@ bench: $(STAMP)  ## run every benchmark
 	done; \
 	if [ $$found = no ]; then echo "There are no benchmarks yet (benchmarks/*.py)."; fi
 
-soak: $(STAMP)  ## the long tests, marked soak
-	@status=0; $(BIN)/python -m pytest -m soak -n $(JOBS) --dist loadgroup $(ARGS) || status=$$?; \
+soak: $(STAMP)  ## the long tests, marked soak: with examples of their own in every run
+	@status=0; $(BIN)/python -m pytest -m soak --hypothesis-profile=fresh -n $(JOBS) --dist loadgroup $(ARGS) || status=$$?; \
 	if [ $$status = 5 ]; then echo "There are no tests marked soak yet."; exit 0; fi; \
 	exit $$status
 

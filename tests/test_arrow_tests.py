@@ -241,9 +241,7 @@ def check_condition(expr: Expr, batch: dict[str, pa.Array]) -> None:
 
 def run(count: int) -> None:
     quiet = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
-    how = settings(
-        max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=quiet
-    )
+    how = settings(max_examples=count, suppress_health_check=quiet)
 
     @how
     @given(conditions(), BATCHES)

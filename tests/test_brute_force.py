@@ -26,9 +26,7 @@ QUIET = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too
 
 
 def examples(count: int) -> settings:
-    return settings(
-        max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
-    )
+    return settings(max_examples=count, suppress_health_check=QUIET)
 
 
 def planned(query: str) -> Program:

@@ -132,9 +132,7 @@ TESTS = (
 
 
 def made_up(count: int) -> settings:
-    return settings(
-        max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
-    )
+    return settings(max_examples=count, suppress_health_check=QUIET)
 
 
 def check(query: str, events: list[Event], **options: Any) -> None:

@@ -42,7 +42,7 @@ def _are_some(events: list[Event]) -> bool:
 def check_programs(family: str, count: int) -> Counter[str]:
     seen: Counter[str] = Counter()
 
-    @settings(max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+    @settings(max_examples=count, suppress_health_check=QUIET)
     @given(programs(family), some_events(14, ("A", "A", "A", "B", "B", "C", "X", "Z")).filter(_are_some))
     def run(query: str, events: list[Event]) -> None:
         note(query)

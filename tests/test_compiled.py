@@ -159,9 +159,7 @@ TESTS = (
 
 
 def made_up(count: int) -> settings:
-    return settings(
-        max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
-    )
+    return settings(max_examples=count, suppress_health_check=QUIET)
 
 
 def compared(query: str, events: list[Event], seed: int) -> None:

@@ -49,9 +49,6 @@ def check(types: Any, times: list[int | None], wanted: frozenset[str] | None) ->
 
 @settings(
     max_examples=300,
-    deadline=None,
-    derandomize=True,
-    database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())

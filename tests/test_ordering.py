@@ -18,7 +18,7 @@ from cepheid.engines.columnar.ordering import by_code
 from cepheid.engines.program import compile
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(codes=st.lists(st.integers(0, 5), max_size=30), threads=st.integers(1, 2))
 def test_by_code(codes: list[int], threads: int) -> None:
     with ThreadPoolExecutor(threads) as pool:
@@ -28,7 +28,7 @@ def test_by_code(codes: list[int], threads: int) -> None:
 
 
 @pytest.mark.parametrize("key", ["k", "t", "k, m"])
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40)
 @given(
     rows=st.lists(
         st.tuples(st.sampled_from((3, 5, 8, None)), st.integers(0, 1), st.integers(0, 2), st.integers(0, 2)),
@@ -81,7 +81,7 @@ def test_null_is_a_key_like_any_other(values: list[int | None], kind: pa.DataTyp
         assert len(pairs) == count
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.sampled_from((0, 1, 10**12, None)), st.sampled_from(("x", "y", None))), max_size=30)
 )

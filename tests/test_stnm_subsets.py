@@ -33,7 +33,7 @@ def by_definition(letters: str, absence: bool) -> Counter[tuple[int, ...]]:
 
 @pytest.mark.parametrize("absence", [False, True])
 @given(letters=st.text("AABBBCX", max_size=9))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_every_combination_of_the_run_that_completes(absence: bool, letters: str) -> None:
     query = f"A as a -> all B as b {'-> NOT X ' if absence else ''}-> C as c .stnm() .subsets()"
     events = [{"type": x, "time": i, "n": i} for i, x in enumerate(letters)]

@@ -169,7 +169,7 @@ def test_scenario(scenario: Scenario, tmp_path: Path) -> None:
         same(scenario.query, events, taken=False, **options)
 
 
-@settings(max_examples=80, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+@settings(max_examples=80, suppress_health_check=QUIET)
 @given(
     st.sampled_from((*TESTS, WHOLE)), some_events(14, tuple("AABBBCX")), st.permutations(range(14)), st.data()
 )
@@ -300,7 +300,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150)
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.sampled_from(["s", "ms", "ns"]))
 def test_times_in_csv(texts: list[str], unit: str) -> None:
     found, wrong = csv_times(pa.array(texts), unit)
@@ -437,7 +437,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=300)
 @given(
     st.lists(PIECES, max_size=60),
     st.integers(1, 60),
@@ -465,7 +465,7 @@ def _flat(chunks: Iterator[csv_chunks.Chunk]) -> Iterator[tuple[Any, ...]]:
                 yield next(good)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+@settings(max_examples=60, suppress_health_check=QUIET)
 @given(
     st.lists(
         st.sampled_from(["1", "-2", "2.5", "true", "NA", "", "x", "2024-01-01", "9" * 17, "1e5"]), min_size=1

@@ -249,13 +249,13 @@ def parsed(text: str) -> Pattern:
     return parse_pattern(text).pattern
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(patterns())
 def test_a_printed_pattern_is_read_as_itself(pattern: Pattern) -> None:
     assert parsed(str(pattern)) == pattern
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(nodes.filter(lambda n: not isinstance(n, Sequence) or n.span is None), st.sampled_from([None, *Every]))
 def test_a_printed_root_is_read_as_itself(node: Node, every: Every | None) -> None:
     """The bare node as the whole pattern: no step after it hides what happens at the end."""
@@ -275,7 +275,7 @@ def without_names(node: Any) -> Any:
     return replace(node, operands=tuple(without_names(o) for o in node.operands))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(expressions(st.one_of(literals, bare.filter(lambda f: f.path[-1] != "LEN"))))
 def test_a_printed_expression_is_read_as_itself(expr: Expr) -> None:
     assert parse_expression(expr_text(expr)) == expr
@@ -286,7 +286,7 @@ columns = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(["S", "matches"]), patterns(), st.none() | columns)
 def test_a_printed_stream_is_read_as_itself(name: str, pattern: Pattern, outputs: Any) -> None:
     stream = Stream(name, pattern, outputs)

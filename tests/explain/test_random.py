@@ -24,9 +24,7 @@ from cepheid.plan.planner import plan_pattern
 from cepheid.testing.strategies import FAMILIES, cases
 
 QUIET = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
-EXAMPLES = settings(
-    max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
-)
+EXAMPLES = settings(max_examples=15, suppress_health_check=QUIET)
 
 
 def planned(query: str | Pattern) -> Plan:

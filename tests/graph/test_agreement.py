@@ -66,7 +66,7 @@ def agree(examples: int) -> None:
     matched: list[bool] = []
 
     @given(patterns(), histories())
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     def one(pattern: GraphPattern, ticks: list[list[Happens]]) -> None:
         matched.append(check(pattern, ticks) > 0)
 

@@ -53,7 +53,7 @@ def sayable(body: Body) -> Body:
     st.booleans(),
     st.sampled_from((None, 1, 90 * 10**6)),
 )
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
 def test_round_trip(pattern: GraphPattern, metadata: Any, private: bool, within: int | None) -> None:
     pattern = replace(pattern, body=sayable(pattern.body), metadata=metadata, private=private, within=within)
     assert read_back(pattern) == pattern

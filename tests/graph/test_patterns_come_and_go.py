@@ -42,7 +42,7 @@ def _ends_left_out(text: str) -> str:
 
 
 @given(patterns(), patterns(), histories(), CUTS, st.booleans())
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 def test_with_the_past_it_is_as_if_it_had_always_been_there(
     pattern: GraphPattern, other: GraphPattern, ticks: list[list[Happens]], cut: int, leaves: bool
 ) -> None:
@@ -81,7 +81,7 @@ def _bare(told: list[Any]) -> list[str]:
 
 
 @given(patterns(), histories(), CUTS)
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 def test_without_the_past_it_finds_what_begins_later(
     pattern: GraphPattern, ticks: list[list[Happens]], cut: int
 ) -> None:

@@ -35,7 +35,7 @@ def rest_of(sifter: cepheid.Sifter, steps: list[Happens | None]) -> list[Any]:
 
 
 @given(patterns(), histories(), st.integers(0, 12), st.booleans())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 def test_the_rest_is_the_same(
     pattern: GraphPattern, ticks: list[list[Happens]], cut: int, leaves: bool
 ) -> None:

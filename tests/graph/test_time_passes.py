@@ -38,7 +38,7 @@ def fed(sifter: Sifter, happens: Happens) -> None:
 
 
 @given(patterns(), histories(), st.lists(st.integers(1, 7), max_size=4))
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 def test_as_much_is_told_as_is_certain(
     pattern: GraphPattern, ticks: list[list[Happens]], advances: list[int]
 ) -> None:

@@ -64,7 +64,7 @@ def test_a_step_that_fails_changes_nothing() -> None:
     failed: list[int] = []
 
     @given(clashing(), histories(), st.booleans())
-    @settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=120, suppress_health_check=list(HealthCheck))
     def one(pattern: GraphPattern, ticks: list[list[Happens]], leaves: bool) -> None:
         failed.append(0)
         sifter = cepheid.Sifter(pattern, completing_leaves=leaves)

@@ -161,7 +161,7 @@ TYPES = (
 
 
 @given(rules, st.sampled_from([(), TYPES]))
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 def test_round_trip(rule: Rule, types: tuple[ObjectType, ...]) -> None:
     whole = RuleSet((rule,), types)
     assert parse_rules(rule_set_text(whole)) == whole

@@ -566,7 +566,7 @@ def test_split_with_patterns() -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_split_or_not_is_the_same(seed: int) -> None:
     """Where every rule is joined on a key, each key for itself gives what all of them together give."""
     chance = random.Random(seed)

@@ -60,7 +60,7 @@ def spellings(address: IPv6Address) -> list[str]:
     return [address.compressed, address.exploded, ":".join(short), address.exploded.upper(), mixed]
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**128 - 1), st.integers(0, 128), st.integers(0, 2**128 - 1), st.integers(0, 128))
 def test_every_spelling_of_every_address(base: int, prefix: int, other: int, shared: int) -> None:
     """Another address that has some first bits in common, so that both answers come."""
@@ -72,7 +72,7 @@ def test_every_spelling_of_every_address(base: int, prefix: int, other: int, sha
         assert holds(str(network), text) == (address in network), (str(network), text)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 32), st.integers(0, 2**32 - 1), st.integers(0, 32))
 def test_every_address_of_four_numbers(base: int, prefix: int, other: int, shared: int) -> None:
     mask = (2**32 - 1) ^ ((1 << (32 - shared)) - 1)

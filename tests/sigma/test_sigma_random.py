@@ -15,7 +15,7 @@ from sigma_oracle import correlated, fits
 
 import cepheid
 
-QUIET: Any = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+QUIET: Any = {"suppress_health_check": list(HealthCheck)}
 FIELDS = ("a", "b", "c")
 TEXTS = ("x", "X", "xy", "Yx", "", "x*", "a_b", "%", "\\", "10.0.0.1", "7", "ä", "Ä x")
 VALUES = st.sampled_from([*TEXTS, 7, 1.5, True, None, None])
@@ -62,8 +62,8 @@ DETECTIONS = st.fixed_dictionaries({"s1": SELECTIONS, "s2": SELECTIONS, "conditi
 EVENTS = st.lists(st.fixed_dictionaries(dict.fromkeys(FIELDS, VALUES)), min_size=1, max_size=6)
 
 
-def check_detections(count: int, derandomize: bool) -> None:
-    @settings(max_examples=count, derandomize=derandomize, **QUIET)
+def check_detections(count: int) -> None:
+    @settings(max_examples=count, **QUIET)
     @given(DETECTIONS, EVENTS)
     def finds_what_fits(detection: dict[str, Any], events: list[dict[str, Any]]) -> None:
         rows = numbered(events)
@@ -115,8 +115,8 @@ def correlations(draw: st.DrawFn) -> dict[str, Any]:
     return found
 
 
-def check_correlations(count: int, derandomize: bool) -> None:
-    @settings(max_examples=count, derandomize=derandomize, **QUIET)
+def check_correlations(count: int) -> None:
+    @settings(max_examples=count, **QUIET)
     @given(correlations(), histories())
     def finds_what_the_definition_says(correlation: dict[str, Any], events: list[dict[str, Any]]) -> None:
         text = program_text(RULES, correlation)
@@ -130,18 +130,18 @@ def check_correlations(count: int, derandomize: bool) -> None:
 
 
 def test_a_detection_finds_what_fits() -> None:
-    check_detections(80, True)
+    check_detections(80)
 
 
 def test_a_correlation_finds_what_the_definition_says() -> None:
-    check_correlations(90, True)
+    check_correlations(90)
 
 
 @pytest.mark.soak
 def test_many_detections() -> None:
-    check_detections(5000, False)
+    check_detections(5000)
 
 
 @pytest.mark.soak
 def test_many_correlations() -> None:
-    check_correlations(5000, False)
+    check_correlations(5000)

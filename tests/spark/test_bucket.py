@@ -58,9 +58,7 @@ ODD = 1_700_000_000_000_500  # a start that is no whole millisecond, and far fro
 
 
 def examples(count: int) -> settings:
-    return settings(
-        max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET
-    )
+    return settings(max_examples=count, suppress_health_check=QUIET)
 
 
 # --- the store ----------------------------------------------------------------------------------------------

@@ -128,9 +128,6 @@ def random_cases(count: int, graphs: int) -> list[Case]:
     @settings(
         max_examples=count,
         phases=[Phase.generate],
-        derandomize=True,
-        database=None,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(patterns(), st.lists(histories(), min_size=graphs, max_size=graphs))

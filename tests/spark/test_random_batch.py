@@ -29,9 +29,6 @@ def made(family: str, count: int) -> Iterator[Scenario]:
     @settings(
         max_examples=count,
         phases=[Phase.generate],
-        derandomize=True,
-        database=None,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(cases(family))

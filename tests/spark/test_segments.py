@@ -121,9 +121,7 @@ steps = st.lists(
 )
 
 
-@settings(
-    max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(steps, st.integers(0, 24))
 def test_a_fresh_network_is_the_live_one(given_steps: list[tuple[str, list[int]]], restart: int) -> None:
     kept = Kept()

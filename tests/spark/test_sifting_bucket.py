@@ -221,7 +221,7 @@ def random_streams(examples: int) -> None:
     matched = []
 
     @given(patterns(), histories(), histories(), st.integers(0, 1000), st.booleans())
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     def one(
         pattern: GraphPattern,
         one: list[list[Happens]],

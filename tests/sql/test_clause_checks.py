@@ -287,7 +287,7 @@ def test_the_statement_is_good() -> None:
     assert _mistake_in(GOOD) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(damaged())
 def test_nonsense(text: str) -> None:
     error = _mistake_in(text)

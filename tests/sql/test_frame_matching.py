@@ -149,7 +149,7 @@ def check(
     assert found_for(program, run()) == expected
 
 
-@settings(max_examples=1500, deadline=None, derandomize=True, database=None)
+@settings(max_examples=1500)
 @given(
     st.data(),
     patterns,
@@ -164,7 +164,7 @@ def test_by_bits(
     check(pattern, x, texts, sizes, seek, data.draw(skips(pattern)), by_bits=True)
 
 
-@settings(max_examples=800, deadline=None, derandomize=True, database=None)
+@settings(max_examples=800)
 @given(
     st.data(),
     patterns,

@@ -214,7 +214,7 @@ def test_which_text_is_one(text: str, is_one: bool) -> None:
 # --- random events -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(some_events(max_size=9, types=("A", "B", "C")), st.booleans())
 def test_two_steps_are_what_the_words_say(events: list[Event], every: bool) -> None:
     """One start is held: the first, or with EVERY the newest; a B ends it."""
@@ -269,7 +269,7 @@ def twins(draw: st.DrawFn) -> tuple[str, str]:
     return f"from pattern ({inside}){ends[0]}", f"every first ({body}){ends[1]}"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(twins(), some_events(max_size=10))
 def test_both_languages_find_the_same(queries: tuple[str, str], events: list[Event]) -> None:
     ours, theirs = queries
@@ -278,7 +278,7 @@ def test_both_languages_find_the_same(queries: tuple[str, str], events: list[Eve
     assert cepheid.match(ours, rows, engine="reference") == cepheid.match(theirs, rows, engine="reference")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(twins(), some_events(max_size=10))
 def test_both_engines_find_the_same(queries: tuple[str, str], events: list[Event]) -> None:
     rows = [dict(e.fields) for e in events]

@@ -638,7 +638,7 @@ FROM SEQUENCE (o=Out+, C?) WITHIN 5s SELECT *"""
 PARTS = re.findall(r"\s+|\w+|->|[^\w\s]", GOOD)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_whatever_is_missing_or_too_much_is_explained(data: st.DataObject) -> None:
     """No query with a word left out, doubled or in the wrong place gives anything but a mistake with a hint."""

@@ -214,7 +214,7 @@ def test_unmatched_rows_are_in_no_match_and_start_no_empty_one() -> None:
     assert unmatched_rows(all_matches(times(A, 0), bits.rows, bits.holds), bits.rows) == []
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150)
 @given(st.data(), row_patterns(), bit_tables(), st.integers(0, 255))
 def test_whatever_is_found_is_a_match(
     data: st.DataObject, pattern: RowNode, bits: BitTable, salt: int
@@ -274,7 +274,7 @@ def _may_be_empty(node: RowNode) -> bool:
             return all(_may_be_empty(part) for part in node.children())
 
 
-@settings(max_examples=400, deadline=None, derandomize=True, database=None)
+@settings(max_examples=400)
 @given(row_patterns(), st.text("ABC", max_size=8), st.data())
 def test_where_a_row_fits_one_variable_it_is_a_regular_expression(
     pattern: RowNode, rows: str, data: st.DataObject

@@ -81,7 +81,7 @@ def one_partition(table: BitTable) -> Any:
     return np.array([0, table.rows] if table.rows else [0])
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, database=None)
+@settings(max_examples=250)
 @given(st.data(), row_patterns(), bit_tables())
 def test_by_bits(data: st.DataObject, pattern: RowNode, table: BitTable) -> None:
     program = compile_rows(pattern)
@@ -96,7 +96,7 @@ def test_by_bits(data: st.DataObject, pattern: RowNode, table: BitTable) -> None
     both(pattern, table.holds, table.rows, skip, find)
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, database=None)
+@settings(max_examples=250)
 @given(st.data(), row_patterns(), bit_tables(), st.integers(0, 255))
 def test_by_path(data: st.DataObject, pattern: RowNode, table: BitTable, salt: int) -> None:
     holds = conditions_over_the_match(table, salt)

@@ -370,7 +370,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(laid_out())
 def test_formatting_does_not_matter(text: str) -> None:
     source, original = SqlSource(text, dialect=SPARK), SqlSource(STATEMENT)

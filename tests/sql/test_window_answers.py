@@ -74,7 +74,7 @@ def query_of(
         {search} PATTERN ({row_pattern_text(pattern)}) {f"DEFINE {define}" if define else ""}) ORDER BY id"""
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(
     st.data(),
     writable,

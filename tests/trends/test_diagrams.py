@@ -30,7 +30,7 @@ def rows(kinds: list[str], values: list[int]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("query", NESTED)
 def test_holds_what_listing_gives(query: str) -> None:
-    @settings(max_examples=6, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=6)
     @given(
         st.lists(st.tuples(st.sampled_from("AABBBCCX"), st.integers(0, 3)), min_size=4, max_size=9),
         st.sampled_from(["", " .within(5s)"]),

@@ -26,7 +26,7 @@ def in_order(family: Family) -> list[list[int]]:
     return sorted(map(sorted, family), key=lambda s: (s[:1], len(s), s))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150)
 @given(families, families)
 def test_operations_are_those_of_sets(one: Family, other: Family) -> None:
     forest = Forest()
@@ -44,7 +44,7 @@ def test_operations_are_those_of_sets(one: Family, other: Family) -> None:
             assert forest.contains(root, items) == (items in wanted)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100)
 @given(families, st.sets(st.tuples(st.integers(0, ITEMS - 1), st.integers(0, ITEMS - 1))))
 def test_restricting_keeps_the_sets_whose_neighbours_pass(
     family: Family, pairs: set[tuple[int, int]]
@@ -66,7 +66,7 @@ def in_oxidd(manager: Any, variables: list[Any], family: Family) -> Any:
     return root
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(families, families)
 def test_agrees_with_oxidd(one: Family, other: Family) -> None:
     zbdd = pytest.importorskip("oxidd.zbdd")

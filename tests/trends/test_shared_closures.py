@@ -191,9 +191,6 @@ def check(count: int) -> None:
 
     @settings(
         max_examples=count,
-        deadline=None,
-        derandomize=True,
-        database=None,
         suppress_health_check=list(HealthCheck),
     )
     @given(queries(), st.lists(EVENT, min_size=1, max_size=40))

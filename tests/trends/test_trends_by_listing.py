@@ -129,7 +129,7 @@ def final_agrees(query: str, text: str, given_events: list[Event]) -> None:
 
 
 def check_family(family: Shape, count: int) -> None:
-    @settings(max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+    @settings(max_examples=count, suppress_health_check=QUIET)
     @given(cases(family), st.data())
     def run(case: tuple[str, list[Event]], data: st.DataObject) -> None:
         query, given_events = case
@@ -145,7 +145,7 @@ def check_nested(query: str, count: int) -> None:
     compile(f"{query} .subsets() .trend_aggregate(n: count_trends())")
 
     # Without a window, with a wide and with a narrow one.
-    @settings(max_examples=count, deadline=None, derandomize=True, database=None, suppress_health_check=QUIET)
+    @settings(max_examples=count, suppress_health_check=QUIET)
     @given(
         events(8, ("A", "A", "B", "B", "B", "C", "X", "Z")),
         st.sampled_from(["", " .within(4s)", " .within(2s)", " .strict()"]),
