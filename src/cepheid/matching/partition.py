@@ -409,7 +409,7 @@ class Partition:
         """Time has gone past a deadline: absences become certain, windows end."""
         complete, kept, expired = [], [], []
         for run in self.runs:
-            if self._deadline(run) != deadline:
+            if self._deadline(run) != deadline or not self._in_turn(run, complete):
                 kept.append(run)
                 continue
             certain = [a for a in self.moves.waiting(run) if self.moves.absence_deadline(run, a) == deadline]
@@ -428,6 +428,10 @@ class Partition:
         self.runs = kept
         self._finish(complete, deadline)
         self._expire(expired, deadline)
+
+    def _in_turn(self, run: Run, complete: list[Run]) -> bool:
+        """May a deadline end a run while others wait to be given out that it made complete?"""
+        return True
 
     def _expire(self, expired: list[Run], deadline: int) -> None:
         open_starts = {r.start for r in self.runs}

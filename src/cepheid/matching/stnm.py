@@ -66,6 +66,10 @@ class NextMatchPartition(Partition):
             self.owner.update(dict.fromkeys(run.indexes(), run.start))
         return chosen
 
+    def _in_turn(self, run: Run, complete: list[Run]) -> bool:
+        """One start after another: the match of an older one may put the others elsewhere."""
+        return not complete or run.start == complete[0].start
+
     def _finish(self, complete: list[Run], detected: int) -> None:
         if not complete:
             return

@@ -51,6 +51,7 @@ from cepheid.matching.compiled.kernel.space import (
     BY_END,
     BY_EVENT,
     CAUSE,
+    DONE,
     EXPIRED,
     FURTHEST,
     INDEX,
@@ -79,6 +80,7 @@ from cepheid.matching.compiled.kernel.words import (
     DEADLINES_MOVE,
     KIND,
     KIND_EVERY,
+    KIND_STNM,
     MOST_OF_FIRST,
     NEVER,
     R_WIDTH,
@@ -143,8 +145,9 @@ def pass_deadline(kind, t, w, deadline):
     over = w[N_RUNS]
     for i in range(w[N_RUNS]):
         run = w[w[RUNS] + i]
-        if t[BY_START] and w[run + RUN_DEADLINE] != deadline:
-            over = i  # those behind it are later
+        later = t[BY_START] and w[run + RUN_DEADLINE] != deadline  # and so are those behind it
+        if later or not _in_turn(t, w, run):
+            over = i
             break
         if deadline_now(t, w, run) != deadline or goes_on(t, w, run, deadline):
             w[w[RUNS] + kept] = run
@@ -154,6 +157,12 @@ def pass_deadline(kind, t, w, deadline):
     w[N_RUNS] = kept + w[N_RUNS] - over
     finish_by_kind(kind, t, w, deadline)
     expire(t, w, deadline)
+
+
+@inner
+def _in_turn(t, w, run):
+    """Under `stnm` one start after another: the match of an older one may put the others elsewhere."""
+    return t[KIND] != KIND_STNM or w[N_DONE] == 0 or w[w[w[DONE]] + RUN_START] == w[run + RUN_START]
 
 
 @inner
