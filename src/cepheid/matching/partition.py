@@ -407,7 +407,8 @@ class Partition:
 
     def _pass(self, deadline: int) -> None:
         """Time has gone past a deadline: absences become certain, windows end."""
-        complete, kept, expired = [], [], []
+        complete: list[Run] = []
+        kept, expired = [], []
         for run in self.runs:
             if self._deadline(run) != deadline or not self._in_turn(run, complete):
                 kept.append(run)
