@@ -110,6 +110,8 @@ class SameColumns:
         if self.pattern.ends_matter:  # then other edges are another match
             edges = [
                 F.struct(
+                    # Of an earlier round no variable tells it any more.
+                    F.col(edge.source.column).alias("source"),
                     edge.target.kinds.widened(F.col(edge.target.column), self.targets).alias("target"),
                     edge.start.alias("start"),
                 )
