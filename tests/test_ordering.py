@@ -15,6 +15,7 @@ from cepheid.engines.columnar.busy_keys import busy_rows
 from cepheid.engines.columnar.kept import BITS, FIELD
 from cepheid.engines.columnar.key_codes import key_codes
 from cepheid.engines.columnar.ordering import by_code
+from cepheid.engines.columnar.picking import places, those
 from cepheid.engines.program import compile
 
 
@@ -112,3 +113,29 @@ def test_keys_without_an_event_that_passes(least: int) -> None:
     found, expected = (cepheid.match(query, table, engine=e).to_pylist() for e in ("compiled", "reference"))
     assert found == expected
     assert bool(found) == (least < 50)
+
+
+@pytest.mark.parametrize("key", ["k, type", "type, k", "type"])
+@pytest.mark.parametrize("query", ["A as x -> A[v > x.v] as y", "A as x -> B[v > x.v] as y"])
+def test_the_type_as_a_part_of_the_key(query: str, key: str) -> None:
+    """Where only rows of one type are kept it tells no keys apart; a row of another type is one of another key."""
+    rng = np.random.default_rng(1)
+    columns = {name: rng.integers(0, 5, 300) for name in ("k", "v")}
+    types = pa.array(["A", "B", "C", None]).take(pa.array(rng.integers(0, 4, 300)))
+    table = pa.table({"time": np.arange(300), "type": types, **columns, "n": np.arange(300)})
+    text = f"{query} .strict() .partition_by({key}) .emit(x: x.n, y: y.n, kind: type)"
+    found, expected = (
+        cepheid.match(text, table, engine=engine, bad_rows="skip").to_pylist()
+        for engine in ("compiled", "reference")
+    )
+    assert found == expected
+    assert bool(found) == (query.count("A") == 2)
+
+
+@given(st.lists(st.booleans(), max_size=20))
+def test_picking_by_marks(marks: list[bool]) -> None:
+    given = np.array(marks, np.bool_)
+    given.flags.writeable = False
+    numbers = np.arange(len(marks)) * 3
+    assert places(given).tolist() == np.flatnonzero(given).tolist()
+    assert those(numbers, given).tolist() == numbers[given].tolist()

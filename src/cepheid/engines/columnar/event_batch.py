@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheid.engines.columnar.instants import Marks, Numbers, filled, read_times
+from cepheid.engines.columnar.picking import places
 from cepheid.engines.columnar.present import own_fields
 from cepheid.engines.columnar.scan import Batch
 from cepheid.engines.local.arrow_types import plain_arrow
@@ -52,8 +53,8 @@ class EventBatch:
         looked_at = good
         if types is not None:
             looked_at = good & _are(codes, [at for at, name in enumerate(names) if name in types], len(names))
-        rows = np.flatnonzero(looked_at)
-        kinds = Kinds(names, codes[rows])
+        rows = places(looked_at)
+        kinds = Kinds(names, codes.take(rows))
         return cls(batch, columns, times, good, _present(names, codes, good), rows, kinds)
 
     @property
@@ -127,20 +128,13 @@ class Kinds:
         """Where a type is."""
         if name not in self._places:
             own = _are(self._codes, self._numbers.get(name, []), len(self._names))
-            self._places[name] = np.flatnonzero(own)
+            self._places[name] = places(own)
         return self._places[name]
 
     def numbers(self, types: Sequence[str]) -> Codes:
         """The number of each row's type among some; -1: it is none of them."""
         known = {name: number for number, name in enumerate(types)}
-        own = [(code, known[name]) for code, name in enumerate(self._names) if name in known]
-        if len(own) > _FEW:
-            table = np.array([known.get(name, -1) for name in self._names], np.int32)
-            return table.take(self._codes)
-        found = np.full(len(self._codes), -1, np.int32)
-        for code, number in own:
-            np.copyto(found, np.int32(number), where=self._codes == code)
-        return found
+        return np.array([known.get(name, -1) for name in self._names], np.int32).take(self._codes)
 
 
 def _check_instants(batch: Batch, known: str | None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from cepheid.engines.columnar.kept import ARRIVAL, BITS, FIELD, ORDER, TIME, TYPE
+from cepheid.engines.columnar.kept import ARRIVAL, BITS, FIELD, OF_TYPE, ORDER, TIME, TYPE
 from cepheid.engines.columnar.per_event import PlanBits, SharedBits
 from cepheid.engines.columnar.present import PRESENT
 from cepheid.engines.columnar.scan import Scan
@@ -76,12 +76,14 @@ def _group(streams: tuple[StreamPlan, ...], scan: Scan, columns: Columns) -> Gro
     wanted = [s.fields for s in streams]
     names = [n for n in scan.types if any(w is None or n in w for w in wanted)]
     types = tuple(dict.fromkeys(t for s in streams for t in (*s.plan.event_types, *sorted(s.bits.closing))))
-    own = [(TIME, pa.int64()), (ARRIVAL, pa.int64()), (TYPE, pa.int32())]
+    own = [pa.field(TIME, pa.int64()), pa.field(ARRIVAL, pa.int64()), pa.field(TYPE, pa.int32())]
     bits = SharedBits.of([s.bits for s in streams])
     bits = replace(bits, sees_all=bits.sees_all or any(s.forecasts for s in streams))
-    own += [(f"{BITS}{i}", pa.int64()) for i in range(bits.columns)]
-    own += [(f"{ORDER}{i}", kept_type(name, scan.types, columns)) for i, name in enumerate(columns.order)]
-    own += [(FIELD + name, kept_type(name, scan.types, columns)) for name in names]
+    own += [pa.field(f"{BITS}{i}", pa.int64()) for i in range(bits.columns)]
+    own += [pa.field(f"{ORDER}{i}", kept_type(n, scan.types, columns)) for i, n in enumerate(columns.order)]
+    for name in names:
+        told = OF_TYPE if name == columns.type else None
+        own.append(pa.field(FIELD + name, kept_type(name, scan.types, columns), metadata=told))
     return Group(streams, tuple(names), types, bits, pa.schema(own))
 
 

@@ -16,6 +16,7 @@ from cepheid.engines.columnar.instants import Numbers
 
 # Prepared columns; a field of the user's has FIELD before its name, so that no name can clash.
 TIME, ARRIVAL, TYPE, BITS, ORDER, FIELD = "t", "n", "y", "p", "o", "f:"
+OF_TYPE = {b"cepheid": b"type"}  # marks the field that TYPE has numbers for
 PARTS = 64  # that rows are spread over when they are too many for the memory
 
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numba import njit
 
 from cepheid.engines.columnar.instants import Numbers
-from cepheid.engines.columnar.kept import FIELD
+from cepheid.engines.columnar.kept import FIELD, OF_TYPE, TYPE
 from cepheid.engines.columnar.objects import rows_of
 from cepheid.engines.local.events import plain
 from cepheid.matching.evaluate import compile_value
@@ -43,12 +43,22 @@ _PLAIN = (
 
 def key_codes(plan: Plan, table: pa.Table) -> tuple[Numbers, int]:
     """A number for each row's key, from 0, and how many there are."""
-    if not plan.key:
+    parts = [part for part in plan.key if not _is_one_type(part, table)]
+    if not parts:
         return np.zeros(table.num_rows, np.int64), 1
-    columns = [_column(part, table) for part in plan.key]
+    columns = [_column(part, table) for part in parts]
     if all(column is not None for column in columns):
         return _joined([_codes(column, plan.inferred_key) for column in columns])
     return _by_python(plan, table)
+
+
+def _is_one_type(part: Expr, table: pa.Table) -> bool:
+    """Is it the type, of which all rows have the same one? Many are kept for the neighbours of one type."""
+    name = FIELD + part.path[0] if isinstance(part, Field) and len(part.path) == 1 else ""
+    if name not in table.column_names or table.schema.field(name).metadata != OF_TYPE:
+        return False
+    ends = pc.min_max(table[TYPE]).as_py()
+    return ends["min"] is not None and 0 <= ends["min"] == ends["max"]
 
 
 def key_columns(plan: Plan, table: pa.Table) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cepheid.engines.columnar.event_batch import EventBatch
 from cepheid.engines.columnar.instants import Marks, Numbers, filled
+from cepheid.engines.columnar.picking import those
 from cepheid.matching.compiled.arrow_terms import Fields, Stays
 from cepheid.matching.compiled.arrow_tests import condition
 from cepheid.matching.compiled.keyed_rows import BITS_A_COLUMN
@@ -63,7 +64,7 @@ class SharedBits:
         for number, test in enumerate(self.tests):
             own = kinds.places(test.type)
             if len(own):
-                passing = own[events.passed(test, self.in_python)] if test.alpha else own
+                passing = those(own, events.passed(test, self.in_python)) if test.alpha else own
                 bits[number // BITS_A_COLUMN][passing] |= 1 << (number % BITS_A_COLUMN)
         if self.sees_all:
             return bits, np.ones(rows, np.bool_)
@@ -108,8 +109,7 @@ class TestedBatch:
         return held
 
     def _rows(self, kind: str) -> Numbers:
-        rows: Numbers = self.batch.rows[self.batch.kinds.places(kind)]
-        return rows
+        return self.batch.rows.take(self.batch.kinds.places(kind))
 
     def _condition(self, kind: str, expr: Expr) -> Marks | None:
         key = (kind, expr)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 
 from cepheid.engines.columnar.event_batch import EventBatch
 from cepheid.engines.columnar.groups import Group
 from cepheid.engines.columnar.kept import FIELD, ORDER
 from cepheid.engines.columnar.per_event import TestedBatch
+from cepheid.engines.columnar.picking import places
 from cepheid.engines.columnar.scan import Batch, Piece, Scan
 from cepheid.engines.local.events import Columns
 
@@ -69,11 +69,11 @@ def _kept(group: Group, tested: TestedBatch, piece: Piece, columns: Columns) -> 
     bits, wanted = group.bits.look_at(tested)
     rows, kinds = batch.rows, batch.kinds.numbers(group.types)
     if not wanted.all():
-        at = np.flatnonzero(wanted)
-        rows, kinds, bits = rows[at], kinds[at], [b[at] for b in bits]
+        at = places(wanted)
+        rows, kinds, bits = rows.take(at), kinds.take(at), [b.take(at) for b in bits]
     arrivals = rows + (piece.before + batch.batch.first - piece.first)
     every = len(rows) == len(batch.times)
-    arrays = [pa.array(a) for a in (batch.times if every else batch.times[rows], arrivals, kinds, *bits)]
+    arrays = [pa.array(a) for a in (batch.times if every else batch.times.take(rows), arrivals, kinds, *bits)]
     taken = batch.fields(None if every else rows)
     names = [*columns.order, *group.fields]
     schema = group.schema

@@ -70,6 +70,8 @@ def scan_arrays(arrays: Mapping[str, Any], rows: int) -> Scan | None:
 
 def _one_array(values: Any) -> pa.Array:
     if isinstance(values, pa.ChunkedArray):
+        if values.num_chunks == 1:
+            return values.chunk(0)  # nothing is copied
         values = values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values
         return pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
     return values
