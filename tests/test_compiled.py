@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from cepheid.engines.program import compile
 from cepheid.errors import CepheidError, PatternMistake
-from cepheid.matching.compiled.chains import is_chain
 from cepheid.matching.compiled.compiled_plan import CompiledPlan
+from cepheid.matching.compiled.counted import why_not_counted
 from cepheid.matching.compiled.matcher import CompiledMatcher
 from cepheid.matching.compiled.unsupported import Unsupported
 from cepheid.matching.found import Findings
@@ -118,8 +118,8 @@ def ending(scenario: Scenario) -> int:
 @pytest.mark.parametrize(("scenario", "plan"), plans(), ids=lambda x: getattr(x, "name", ""))
 def test_scenario(scenario: Scenario, plan: Plan) -> None:
     events = sorted(scenario.events, key=Event.place_in_order)
-    if plan.counting and not is_chain(plan):
-        with pytest.raises(Unsupported, match="counts matches"):
+    if plan.counting and (reason := why_not_counted(plan)) is not None:
+        with pytest.raises(Unsupported, match=reason):
             CompiledPlan.of(plan, fields_of(events))
         return
     agree(plan, events, ending(scenario), Random(len(scenario.name)))
@@ -174,9 +174,12 @@ def compared(query: str, events: list[Event], seed: int) -> None:
 
 def check_family(family: str, count: int) -> None:
     @made_up(count)
-    @given(cases(family), st.integers(0, 2**32))
-    def run(case: tuple[str, list[Event]], seed: int) -> None:
-        compared(*case, seed)
+    @given(cases(family), st.booleans(), st.integers(0, 2**32))
+    def run(case: tuple[str, list[Event]], timeouts: bool, seed: int) -> None:
+        query, events = case
+        if timeouts and ("within(" in query or "within " in query):
+            query += " .timeouts()"
+        compared(query, events, seed)
 
     run()
 

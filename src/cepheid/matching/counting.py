@@ -14,7 +14,7 @@ from cepheid.matching.partition import Partition
 from cepheid.matching.run import Run
 from cepheid.pattern.expr import Expr, Field, Length, Opaque, aliases_in, walk
 from cepheid.pattern.model import Arrow
-from cepheid.plan.automaton import Edge
+from cepheid.plan.automaton import Automaton, Edge
 
 _WHOLE, _LAST, _LENGTH = "whole", "last", "length"
 
@@ -26,8 +26,8 @@ class CountingPartition(Partition):
         super().__init__(*args)
         self.uses = [self._uses_from(state) for state in range(self.plan.automaton.states)]
         self.final_uses = _merged([_uses(o) for o in self.plan.output_exprs])
-        self.counted = [c.index for c in self.plan.automaton.closures if c.min > 1 or c.max is not None]
-        self.marks_matter = _marks_matter(self)
+        self.counted = counted_closures(self.plan.automaton)
+        self.marks_matter = marks_matter(self.plan.automaton)
 
     def _uses_from(self, state: int) -> dict[str, str]:
         """What of each name is still looked at by tests after this state, or by the answer."""
@@ -42,6 +42,8 @@ class CountingPartition(Partition):
             if accept.state in states:
                 exprs += [*accept.tests, *(b for a in accept.absences for b in automaton.absences[a].beta)]
         exprs += [b for g in self.plan.guards for b in g.beta]
+        closures = {c for s in states for c in automaton.closures_of[s]}
+        exprs += [until for c in closures if (until := automaton.closures[c].until) is not None]
         named = {n for g in self.plan.guards for n in (g.guard.start, g.guard.end) if n is not None}
         bound = dict.fromkeys(named, _LENGTH)
         return _merged([bound, *(_uses(e) for e in exprs)])
@@ -121,8 +123,13 @@ def _merged(uses: list[dict[str, str]]) -> dict[str, str]:
     return merged
 
 
-def _marks_matter(partition: Partition) -> bool:
-    automaton = partition.plan.automaton
+def counted_closures(automaton: Automaton) -> list[int]:
+    """Those whose number of rounds decides how they go on."""
+    return [c.index for c in automaton.closures if c.min > 1 or c.max is not None]
+
+
+def marks_matter(automaton: Automaton) -> bool:
+    """Does it matter later which event was the last one of a part?"""
     return (
         any(_looks_back(e) for e in automaton.edges)
         or any(s.from_previous for s in automaton.scopes)

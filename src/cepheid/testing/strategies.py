@@ -32,11 +32,13 @@ class Shape:
     links: tuple[int, int] = (1, 4)
     closures: bool = False
     loops: bool = False
+    untils: bool = False
     arrows: bool = False
     absences: bool = False
     last_absence: bool = False
     guards: bool = False
     logical: bool = False
+    groups: bool = False
     self_reference: bool = False
     step_bounds: bool = True
     skips: bool = False
@@ -47,14 +49,21 @@ class Shape:
 
 FAMILIES: dict[str, Shape] = {
     "sequences": Shape(arrows=True, skips=True),
-    "closures": Shape(closures=True, loops=True, arrows=True, self_reference=True, skips=True),
+    "closures": Shape(closures=True, loops=True, untils=True, arrows=True, self_reference=True, skips=True),
     "absence": Shape(closures=True, absences=True, last_absence=True, arrows=True),
-    "guards": Shape(closures=True, absences=True, guards=True, last_absence=True),
+    "guards": Shape(closures=True, untils=True, absences=True, guards=True, last_absence=True),
     "strict": Shape(
-        closures=True, absences=True, arrows=True, guards=True, skips=True, selections=(".strict()",)
+        closures=True,
+        untils=True,
+        absences=True,
+        arrows=True,
+        guards=True,
+        skips=True,
+        selections=(".strict()",),
     ),
     "stnm": Shape(
         closures=True,
+        untils=True,
         absences=True,
         last_absence=True,
         guards=True,
@@ -63,7 +72,10 @@ FAMILIES: dict[str, Shape] = {
         emissions=("", "", ".longest()", ".subsets()"),
     ),
     "every": Shape(links=(2, 3), absences=True, guards=True, step_bounds=False, emissions=("",), every=True),
-    "logical": Shape(logical=True, closures=True, absences=True, selections=("", ".strict()", ".stnm()")),
+    "groups": Shape(links=(1, 3), groups=True, absences=True, selections=("", "", ".strict()", ".stnm()")),
+    "logical": Shape(
+        logical=True, closures=True, untils=True, absences=True, selections=("", ".strict()", ".stnm()")
+    ),
 }
 
 
@@ -176,6 +188,8 @@ class _Writer:
         kind = self.pick("AABBC")
         if shape.logical and self.chance(2):
             return self.logical(i), False
+        if shape.groups and self.chance(2):
+            return self.group(i, last, after_optional)
         closure = shape.closures and self.chance(2)
         if shape.every:
             closure = i == 0 and self.chance(3)
@@ -203,16 +217,41 @@ class _Writer:
             loop = self.pick(["all next ", "all any ", "all greedy "])
         if shape.self_reference and self.chance(4):
             own = f"[v {self.pick(['>', '<', '>='])} {alias}.v]"
+        until = self.until(alias) if shape.untils and self.chance(3) else ""
         bound = self.bound(i, last)
         if loop and quantifier == "+":
             quantifier = ""
-        return f"{arrow}{loop}{kind}{own}{quantifier} as {alias}{bound}", optional
+        return f"{arrow}{loop}{kind}{own}{quantifier} as {alias}{until}{bound}", optional
+
+    def until(self, alias: str) -> str:
+        tests = ["v == 0", "v > 1", f"{alias}.LEN > 1", f"v < {alias}.v", f"sum({alias}.v) > 2"]
+        return f" until {self.pick([*tests, *(f'v == {name}.v' for name in self.singles)])}"
+
+    def group(self, i: int, last: bool, after_optional: bool) -> tuple[str, bool]:
+        """Rounds of several steps. A step inside may look at the one before it in the round."""
+        steps: list[str] = []
+        inside: list[str] = []
+        for j in range(self.draw(st.integers(2, 3))):
+            name = f"{'abcdef'[i]}{j}"
+            if j and self.shape.absences and self.chance(4):
+                steps.append("NOT X")
+            closure = self.pick(["", "", "", "+", "{1,2}"])
+            steps.append(
+                f"{self.pick('AABBC')}{self.condition(inside or self.singles, 3)}{closure} as {name}"
+            )
+            inside += [] if closure else [name]
+        must = last and (i == 0 or after_optional or not self.singles)
+        quantifier = self.pick(["+", "{2}", "{1,2}", *([] if must else ["?", "*"])])
+        return f"({' -> '.join(steps)}){quantifier}{self.bound(i, last)}", quantifier in "?*"
 
     def logical(self, i: int) -> str:
         name = self.pick(["AND", "OR"])
         operands = []
         for j in range(self.draw(st.integers(2, 3 if name == "OR" else 2))):
-            operands.append(f"{self.pick('AABBC')}{self.condition(self.singles, 3)} as {'abcdef'[i]}{j}")
+            steps = [f"{self.pick('AABBC')}{self.condition(self.singles, 3)} as {'abcdef'[i]}{j}"]
+            if self.chance(4):
+                steps.append(f"{self.pick('AABBC')}{self.condition(self.singles, 3)} as {'abcdef'[i]}{j}b")
+            operands.append(" -> ".join(steps))
         bound = self.bound(i, True)
         return f"{name}({', '.join(operands)}){bound}"
 

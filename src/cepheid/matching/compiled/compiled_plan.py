@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cepheid.matching.compiled.bytecode import Columns, compiled_tests
-from cepheid.matching.compiled.chains import is_chain
 from cepheid.matching.compiled.columns import Events
+from cepheid.matching.compiled.counted import why_not_counted
 from cepheid.matching.compiled.failing_tests import cannot_fail
 from cepheid.matching.compiled.kernel.chain_entrance import match_chains
 from cepheid.matching.compiled.kernel.chain_space import new_chain_space
@@ -67,8 +67,8 @@ class CompiledPlan:
         """Raises Unsupported, with the reason, for what the kernel cannot take."""
         if plan.trends is not None:
             raise Unsupported("it aggregates trends")
-        if plan.counting and not is_chain(plan):
-            raise Unsupported("it counts matches without listing them")
+        if plan.counting and (reason := why_not_counted(plan)) is not None:
+            raise Unsupported(f"it counts matches without listing them, and {reason}")
         columns = Columns(event)
         tests = compiled_tests(plan, columns)
         types = type_numbers(plan)

@@ -11,10 +11,10 @@ _CANNOT_FAIL = ("==", "!=", "<", "<=", ">", ">=", "and", "or")
 
 
 def cannot_fail(plan: Plan) -> bool:
-    return all(_is_safe(node) for test in _tests_across(plan) for node in walk(test))
+    return all(_is_safe(node) for test in tests_across(plan) for node in walk(test))
 
 
-def _tests_across(plan: Plan) -> Iterator[Expr]:
+def tests_across(plan: Plan) -> Iterator[Expr]:
     """All tests that look at several events."""
     automaton = plan.automaton
     yield from (test for p in automaton.positions for test in p.beta)

@@ -28,6 +28,7 @@ from cepheid.matching.compiled.kernel.words import (
     BLOCK_WORDS,
     CHAIN,
     CLOSURES,
+    COUNTING,
     MASK,
     NEVER,
     NODE_BEFORE,
@@ -41,6 +42,7 @@ from cepheid.matching.compiled.kernel.words import (
     R_COUNTS,
     R_MARKS,
     R_SCOPES,
+    R_WEIGHT,
     R_WIDTH,
     RUN_AWAITED,
     RUN_BLOCKED_ACCEPTS,
@@ -154,6 +156,7 @@ class _Reader:
             },
             dict(enumerate(own[t[R_SCOPES] : t[R_SCOPES] + t[SCOPES]])),
             tuple(path),
+            weight=own[t[R_WEIGHT]] if t[COUNTING] else 1,
         )
 
     def _chain(self, node: int) -> tuple[Taken, ...]:

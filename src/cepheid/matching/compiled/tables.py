@@ -47,6 +47,7 @@ from cepheid.matching.compiled.kernel.words import (
     CHAIN,
     CLOSURES,
     COMPONENTS,
+    COUNTED,
     COUNTING,
     DEADLINES_MOVE,
     EAGER,
@@ -64,6 +65,7 @@ from cepheid.matching.compiled.kernel.words import (
     KIND_STNM,
     LONGEST,
     LOOKS_NEXT,
+    MARKS_MATTER,
     MASK,
     MAX_MATCHES,
     MAX_RUNS,
@@ -82,6 +84,7 @@ from cepheid.matching.compiled.kernel.words import (
     R_MARKS,
     R_NUMBER,
     R_SCOPES,
+    R_WEIGHT,
     R_WIDTH,
     RUN_FIXED,
     SCOPES,
@@ -95,6 +98,7 @@ from cepheid.matching.compiled.kernel.words import (
 from cepheid.matching.compiled.passed_values import NOTHING as NOTHING_PASSED
 from cepheid.matching.compiled.passed_values import passed_in
 from cepheid.matching.compiled.unsupported import Unsupported
+from cepheid.matching.counting import counted_closures, marks_matter
 from cepheid.pattern.model import Arrow, Emission, Every, Loop, OnLimit, Selection, SkipTo
 from cepheid.plan.automaton import START, Automaton, Component, Edge
 from cepheid.plan.plan import Plan
@@ -321,6 +325,8 @@ class _Encoder:
             header[KIND] = KIND_STNM
         header[CHAIN] = int(is_chain(self.plan))
         header[COUNTING] = int(self.plan.counting)
+        header[COUNTED] = sum(1 << closure for closure in counted_closures(automaton))
+        header[MARKS_MATTER] = int(marks_matter(automaton))
         header[ONE_WAY] = int(header[KIND] != KIND_ALL)
         header[SKIP] = _SKIPS[pattern.skip.to]
         header[SKIP_ALIAS] = self._alias(pattern.skip.alias)
@@ -337,10 +343,11 @@ class _Encoder:
         untils = any(c.until is not None for c in automaton.closures)
         header[FILTERS] = int(next_absences or untils)
         header[DEADLINES_MOVE] = int(looks_next and bool(bounded or pattern.within is not None))
-        # Among copies of one start: which of them a timeout tells of, and which a limit drops.
-        header[ORDER_MATTERS] = int(bool(header[ONE_WAY] or header[TIMEOUTS] or header[EVICT]))
-        ordered = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
-        header[BY_STATE] = int(not (ordered or looks_next or header[FILTERS]))
+        # Among copies of one start: which of them a timeout tells of, which a limit drops, which stands for the others.
+        ordered = (ONE_WAY, TIMEOUTS, EVICT, COUNTING)
+        header[ORDER_MATTERS] = int(any(header[option] for option in ordered))
+        in_order = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
+        header[BY_STATE] = int(not (in_order or looks_next or header[FILTERS]))
         header[HEAPS] = self.heaps if header[BY_STATE] else 0
         header[ONLY_WINDOW] = int(not bounded and not looks_next)
         by_window = pattern.within is not None and header[ONLY_WINDOW]
@@ -366,7 +373,8 @@ class _Encoder:
         header[R_FIRST] = header[R_LAST] + header[ALIASES]
         header[R_NUMBER] = header[R_FIRST] + header[ALIASES]
         header[R_AGGREGATES] = header[R_NUMBER] + header[ALIASES]
-        header[R_WIDTH] = header[R_AGGREGATES] + sum(_aggregate_words(row[0]) for row in self.aggregates)
+        header[R_WEIGHT] = header[R_AGGREGATES] + sum(_aggregate_words(row[0]) for row in self.aggregates)
+        header[R_WIDTH] = header[R_WEIGHT] + header[COUNTING]
 
 
 def aliases_of(plan: Plan) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from cepheid.matching.compiled.kernel.counting import join_runs
 from cepheid.matching.compiled.kernel.emission import (
     PENDING,
     TIMEOUT,
@@ -77,6 +78,7 @@ from cepheid.matching.compiled.kernel.space import (
 )
 from cepheid.matching.compiled.kernel.words import (
     BY_START,
+    COUNTING,
     DEADLINES_MOVE,
     KIND,
     KIND_EVERY,
@@ -288,6 +290,8 @@ def on_event(kind, t, w, row):
     decide_next_absences(t, w, row)
     advance_by_kind(kind, t, w, row, rank)
     finish_by_kind(kind, t, w, time)
+    if t[COUNTING]:
+        join_runs(t, w)
     remember(t, w, row)
     limit(t, w)
     if t[TIMEOUTS] and w[N_MATCHED] > 2 * w[N_RUNS] + 16:

@@ -13,9 +13,7 @@ from typing import Any
 from numba import types
 from numba.extending import overload
 
-from cepheid.matching.compiled.kernel.emission import (
-    finish,
-)
+from cepheid.matching.compiled.kernel.counting import finish_all
 from cepheid.matching.compiled.kernel.every import (
     advance_every,
     finish_every,
@@ -58,4 +56,4 @@ def _finish_by_kind(kind, t, w, detected):
         return lambda kind, t, w, detected: finish_all_stnm(t, w, detected)
     if isinstance(kind, types.Float):
         return lambda kind, t, w, detected: finish_every(t, w, detected)
-    return lambda kind, t, w, detected: finish(t, w, detected)
+    return lambda kind, t, w, detected: finish_all(t, w, detected)

@@ -157,9 +157,10 @@ def check_absences(t, w, row):
             w[NEGATED] += 1
             let_go(w, run)
             continue
+        closed = w[run + RUN_CLOSED]
         if untils:
             _until(t, w, run, row)
-        if looks:
+        if looks or closed != w[run + RUN_CLOSED]:
             note_deadline(t, w, run)
         w[w[RUNS] + kept] = run
         kept += 1

@@ -15,6 +15,7 @@ from cepheid.matching.compiled.kernel.memory import load_byte, load_float, load_
 from cepheid.matching.compiled.kernel.words import (
     ALIASES,
     COMPONENTS,
+    COUNTING,
     HEAPS,
     NEVER,
     NODE_WIDTH,
@@ -22,6 +23,7 @@ from cepheid.matching.compiled.kernel.words import (
     R_FIRST,
     R_LAST,
     R_MARKS,
+    R_WEIGHT,
     R_WIDTH,
     RUN_AWAITED,
     RUN_DEADLINE,
@@ -179,6 +181,8 @@ def _empty_run(t, space):
     space[empty + RUN_NODE] = NONE
     space[empty + RUN_AWAITED] = NEVER
     space[empty + RUN_DEADLINE] = NEVER
+    if t[COUNTING]:
+        space[empty + int(t[R_WEIGHT])] = 1
     for part, size in ((R_MARKS, COMPONENTS), (R_LAST, ALIASES), (R_FIRST, ALIASES)):
         at = empty + int(t[part])
         space[at : at + int(t[size])] = NONE

@@ -33,6 +33,8 @@ MASK = 63  # numbers that fit one word of marks
     BY_STATE,  # runs are kept by what they wait for: their order does not matter
     CHAIN,  # single steps tied by nothing but the key and a window
     COUNTING,  # matches are only counted
+    COUNTED,  # then: the closures whose rounds still matter, as bits
+    MARKS_MATTER,  # and whether it does which events were the last of the parts
     SKIP,
     SKIP_ALIAS,
     EAGER,
@@ -60,6 +62,7 @@ MASK = 63  # numbers that fit one word of marks
     R_FIRST,
     R_NUMBER,
     R_AGGREGATES,  # (value, of how many) of each; below 0: it left 64 bits. Sums of doubles: see `float_sums.py`
+    R_WEIGHT,  # how many runs it stands for, where matches are only counted
     R_WIDTH,
     # Where the tables begin.
     AT_EDGE,
@@ -87,7 +90,7 @@ MASK = 63  # numbers that fit one word of marks
     AT_TESTS,  # where each test's instructions begin, and the last one's end
     AT_CODE,
     HEADER,
-) = range(72)
+) = range(75)
 
 # How runs of a partition are kept.
 KIND_ALL, KIND_STNM, KIND_EVERY = 0, 1, 2
