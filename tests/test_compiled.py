@@ -172,14 +172,30 @@ def compared(query: str, events: list[Event], seed: int) -> None:
     agree(plan, events, events[-1].time, Random(seed))
 
 
+# What may be said of any pattern; most often nothing is.
+OPTIONS = (
+    "",
+    "",
+    " .timeouts()",
+    " .partition_by(k)",
+    " .partition_by(k) .timeouts()",
+    " .limit(max_runs: 3)",
+    " .limit(max_matches: 2)",
+    " .limit(max_runs: 2, on_limit: evict_oldest)",
+    " .limit(max_runs: 1, on_limit: evict_oldest) .timeouts()",
+)
+
+
 def check_family(family: str, count: int) -> None:
     @made_up(count)
-    @given(cases(family), st.booleans(), st.integers(0, 2**32))
-    def run(case: tuple[str, list[Event]], timeouts: bool, seed: int) -> None:
+    @given(cases(family), st.sampled_from(OPTIONS), st.booleans(), st.integers(0, 2**32))
+    def run(case: tuple[str, list[Event]], options: str, eager: bool, seed: int) -> None:
         query, events = case
-        if timeouts and ("within(" in query or "within " in query):
-            query += " .timeouts()"
-        compared(query, events, seed)
+        if eager:
+            query = query.replace(".each()", ".each(eager: true)")
+        if ".timeouts" in options and "within" not in query:
+            options = ""
+        compared(query + options, events, seed)
 
     run()
 
