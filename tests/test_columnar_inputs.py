@@ -221,7 +221,7 @@ stream Four = B as b -> C[f > b.f] as c .within(3s) .emit(f: c.f)
 """
 FEEDING = """
 stream Fed = One as o -> C as c .within(4s) .emit(v: o.v, c: c.v)
-stream Counted = A -> all B as b -> C .partition_by(k) .subsets() .within(5s) .emit(n: count_matches())
+stream Counted = A -> all B as b -> C .partition_by(k) .subsets() .within(5s) .emit(v: b.v, n: count_matches())
 """
 
 
@@ -427,12 +427,8 @@ def test_few_events_are_the_reference_matchers(monkeypatch: pytest.MonkeyPatch) 
     assert "not compiled" in str(Job(EMIT, TABLE, make_options()).choice.reason)
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [({"disorder": "1s"}, "as they come"), ({"end": "f"}, "have an end")],
-)
-def test_what_needs_the_reference_matcher(options: Any, reason: str) -> None:
-    assert reason in str(Job(EMIT, TABLE, make_options(**options)).choice.reason)
+def test_what_needs_the_reference_matcher() -> None:
+    assert "have an end" in str(Job(EMIT, TABLE, make_options(end="f")).choice.reason)
 
 
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,9 +25,10 @@ from cepheid.engines.local.sources import Source
 from cepheid.engines.options import Options
 from cepheid.engines.program import Program
 from cepheid.engines.rows import match_columns, side_columns
-from cepheid.engines.session import Found, Session
+from cepheid.engines.session import Found, Session, limits_of
 from cepheid.errors import EvaluationError
 from cepheid.explain.unseen import FieldsSeen
+from cepheid.time.lateness import Lateness
 
 if TYPE_CHECKING:
     from cepheid.engines.columnar.groups import StreamPlan
@@ -56,8 +57,8 @@ def choose_matcher(
     """Which streams the compiled matcher takes. `compiled` as the engine: whatever the number of events."""
     if engine == "reference":
         return by_reference("it was asked for")
-    if options.lateness is not None:
-        return by_reference("events are taken as they come")
+    if options.lateness is not None and (reason := _may_tell_late(program, options.lateness)) is not None:
+        return by_reference(reason)
     if listens:
         return by_reference("somebody listens to what happens to each run")
     if source.columns.end is not None:
@@ -67,6 +68,13 @@ def choose_matcher(
         return by_reference("only files (Parquet of one kind), lists and tables are read in columns")
     reason = None if engine == "compiled" else few_rows(rows)
     return by_reference(reason) if reason is not None else _in_columns(program, source, only_matches)
+
+
+def _may_tell_late(program: Program, lateness: Lateness) -> str | None:
+    """Where late events may be matched, what shows whole matches has a column for it."""
+    if lateness.threshold and any(s.stream.outputs is None for s in program):
+        return "its answer says of each match whether it came late"
+    return None
 
 
 def _in_columns(program: Program, source: Source, only_matches: bool) -> Choice:
@@ -99,11 +107,24 @@ class CompiledRun:
         from cepheid.matching.compiled.unsupported import Unsupported
 
         try:
+            if not self._comes_in_time():
+                return None
             found = self._run()
             self._tell()
         except (EvaluationError, Unsupported, pa.ArrowException):
             return None
         return found
+
+    def _comes_in_time(self) -> bool:
+        """Late events are matched as they come, or turned away: the reference matcher does it."""
+        from cepheid.engines.columnar.punctual import comes_in_time
+
+        lateness = self.options.lateness
+        if lateness is None:
+            return True
+        assert self.choice.scan is not None
+        most = limits_of(self.program).max_buffer
+        return comes_in_time(self.choice.scan, self.source.columns, lateness.disorder, most)
 
     def _run(self) -> Answer:
         from cepheid.engines.columnar.staged import run_staged
@@ -194,6 +215,6 @@ def _found(stream: str, kind: str, rows: pa.Table | list[dict[str, Any]]) -> lis
 def narrowed(session: Session, choice: Choice) -> Session:
     """The session of the streams that are left; it counts into the same counters."""
     others = replace(session.program, streams=choice.others(session.program))
-    rest = Session(others, None)
+    rest = Session(others, session.lateness)
     rest.counters = session.counters
     return rest
