@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from test_columnar import compared
 
+import cepheid
 from cepheid.engines.program import compile
 from cepheid.matching.compiled.implied_tests import narrowed_tests
 from cepheid.pattern.text import expr_text
@@ -108,3 +110,32 @@ def test_aliases_that_may_have_no_event() -> None:
         "A[v > 4] as a -> NOT C[v > a.v] within 3s -> B[v == a.v] as b",
     ):
         assert compared(f"{steps} .partition_by(k)", table, {"table": lambda: table}), steps
+
+
+@pytest.mark.parametrize("outputs", ["", ".emit(id: match_id(), v: b.v)", ".emit(v: b.v)"])
+def test_ids_are_those_of_the_tests_as_they_are_written(outputs: str) -> None:
+    """An id tells how many events of the same time passed the test before: a B that no run can take is one of them."""
+    query = f"A[v > 7] as a -> B[v > a.v] as b {outputs}"
+    values = [("A", 0, 8), ("B", 1, None), ("B", 1, 3), ("B", 1, 9)]
+    table = pa.table(dict(zip(("type", "time", "v"), map(list, zip(*values, strict=True)), strict=True)))
+    found, wanted = (cepheid.match(query, table, engine=engine) for engine in ("compiled", "reference"))
+    assert found.to_pylist() == wanted.to_pylist()
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("rest", ["", " .partition_by(k)", " .stnm()", " .within(2s)"])
+def test_ids_where_many_events_have_one_time(rest: str) -> None:
+    random = Random(1)
+    for _ in range(60):
+        rows = [
+            {
+                "type": random.choice("AB"),
+                "time": random.randint(0, 3),
+                "k": random.randint(1, 2),
+                "v": random.choice((1, 2, 3, None)),
+            }
+            for _ in range(random.randint(2, 9))
+        ]
+        table = pa.Table.from_pylist(rows)
+        for query in ("A[v >= 2] as a -> B[v == a.v] as b", "A[v > 1] as a -> B[v > a.v]+ as b"):
+            assert compared(query + rest, table, {"one thread": lambda table=table: table})

@@ -83,13 +83,19 @@ def _can_be_type(kind: pa.DataType) -> bool:
     return bool(test.is_string(kind) or test.is_large_string(kind) or test.is_string_view(kind))
 
 
-def choose(program: Program, scan: Scan, columns: Columns, only_matches: bool = False) -> Choice:
-    """Loads the kernel's parts, so it is asked last. `only_matches`: what does not become one is not asked for."""
+def choose(
+    program: Program, scan: Scan, columns: Columns, only_matches: bool = False, as_objects: bool = False
+) -> Choice:
+    """Loads the kernel's parts, so it is asked last. `only_matches`: what does not become one is not asked for.
+
+    `as_objects`: what is found may be wanted as it is, and not only as rows.
+    """
     streams: dict[str, StreamPlan] = {}
     reasons: dict[str, str] = {}
     fed: dict[tuple[str, ...], Scan] = {}
     for planned in program:
-        found = _chosen(planned, program, scan, columns, only_matches, fed)
+        with_ids = as_objects or _shows_ids(planned)
+        found = _chosen(planned, program, scan, columns, only_matches, with_ids, fed)
         if isinstance(found, str):
             reasons[planned.name] = found
         else:
@@ -104,6 +110,7 @@ def _chosen(
     scan: Scan,
     columns: Columns,
     only_matches: bool,
+    with_ids: bool,
     fed: dict[tuple[str, ...], Scan],
 ) -> StreamPlan | str:
     from cepheid.engines.columnar.feeding import can_feed, fed_types
@@ -112,7 +119,8 @@ def _chosen(
     own = fed_types(planned, program, scan, columns) if planned.feeds_on else scan
     if isinstance(own, str):
         return own
-    found = _missing(planned, own, only_matches) or compiled(planned, event_type(own, columns), columns.type)
+    event = event_type(own, columns)
+    found = _missing(planned, own, only_matches) or compiled(planned, event, columns.type, with_ids)
     if isinstance(found, str):
         return found
     found = replace(found, only_matches=only_matches)
@@ -139,8 +147,14 @@ def _leave_together(program: Program, streams: dict[str, StreamPlan], reasons: d
         streams.pop(name, None)
 
 
-def compiled(planned: PlannedStream, event: Type, type_column: str = "type") -> StreamPlan | str:
-    """A stream for the kernel, or why it cannot take it."""
+def _shows_ids(planned: PlannedStream) -> bool:
+    return planned.stream.outputs is None or shows_ids(planned.stream.outputs)
+
+
+def compiled(
+    planned: PlannedStream, event: Type, type_column: str = "type", with_ids: bool = True
+) -> StreamPlan | str:
+    """A stream for the kernel, or why it cannot take it. `with_ids`: somebody sees the ids of matches."""
     from cepheid.engines.columnar.groups import StreamPlan
     from cepheid.engines.columnar.per_event import PlanBits
     from cepheid.matching.compiled.compiled_plan import CompiledPlan
@@ -153,8 +167,9 @@ def compiled(planned: PlannedStream, event: Type, type_column: str = "type") -> 
         return reason
     try:
         plan = replace(planned.plan, forecast=None)  # forecasts look at all events, matches need not
-        # Trends and forecasts look up the tests as they are written.
-        as_written = planned.plan.trends is not None or planned.plan.forecast is not None
+        # Trends and forecasts look up the tests as they are written. And an id tells how many events of the same time
+        # passed them before.
+        as_written = planned.plan.trends is not None or planned.plan.forecast is not None or with_ids
         tests = tuple(tests_of(plan)) if as_written else narrowed_tests(plan, event)
         bits = PlanBits.of(plan, tests, type_column)
         if plan.trends is not None:

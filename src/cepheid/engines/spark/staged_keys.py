@@ -58,7 +58,7 @@ def choose_staged(program: Program, layout: Layout, types: Mapping[str, pa.DataT
     own = {columns.type: pa.string()} if text else {}
     scan = Scan({**own, **types, columns.time: _INSTANT}, ())
     reason = unreadable(scan, columns)
-    return choose(program, scan, columns) if reason is None else by_reference(reason)
+    return choose(program, scan, columns, as_objects=True) if reason is None else by_reference(reason)
 
 
 def _columns(layout: Layout) -> Columns:
