@@ -260,26 +260,18 @@ def left_too_early(t, w, run, e, row, index):
 
 @inner
 def extended(t, w, run, e, row, index, rank):
-    """A copy of the run that took the event on this edge; -1 if there is no room."""
-    new = new_run(w)
-    if new < 0:
-        return -1
-    for i in range(t[R_WIDTH]):
-        w[new + i] = w[run + i]
-    return taking(t, w, new, e, row, index, rank)
-
-
-@inner
-def taking(t, w, run, e, row, index, rank):
-    """The run itself takes the event on this edge: itself again; -1 if there is no room."""
+    """The run after it took the event on this edge; -1 if there is no room."""
     edge = edge_at(t, e)
+    new = new_run(w)
     node = w[NODES] + w[N_NODES] * NODE_WIDTH
-    if node + NODE_WIDTH > w[END]:
+    if new < 0 or node + NODE_WIDTH > w[END]:
         w[STATUS] = FULL
         return -1
     w[N_NODES] += 1
-    w[run + RUN_IS_OPEN] = 0
-    w[run + RUN_IS_DONE] = 0
+    for i in range(t[R_WIDTH]):
+        w[new + i] = w[run + i]
+    w[new + RUN_IS_OPEN] = 0
+    w[new + RUN_IS_DONE] = 0
     time = event_int(w, TIME, row)
     position = t[edge + E_POSITION]
     alias = t[t[AT_POSITION] + position * POSITION_WIDTH + P_ALIAS]
@@ -291,26 +283,26 @@ def taking(t, w, run, e, row, index, rank):
     w[node + NODE_POSITION] = position
     mark = mark_of(t, w, run, t[edge + E_COMPONENT])
     if w[run + RUN_TAKEN] == 0:
-        w[run + RUN_START] = index
-        w[run + RUN_FROM] = time
-    w[run + RUN_TO] = time
-    w[run + RUN_STATE] = t[edge + E_TARGET]
-    w[run + RUN_NODE] = node
-    w[run + RUN_TAKEN] += 1
-    w[run + RUN_POSITIONS] |= np.int64(1) << position
+        w[new + RUN_START] = index
+        w[new + RUN_FROM] = time
+    w[new + RUN_TO] = time
+    w[new + RUN_STATE] = t[edge + E_TARGET]
+    w[new + RUN_NODE] = node
+    w[new + RUN_TAKEN] += 1
+    w[new + RUN_POSITIONS] |= np.int64(1) << position
     if alias >= 0:
-        w[run + t[R_LAST] + alias] = node
-        if w[run + t[R_NUMBER] + alias] == 0:
-            w[run + t[R_FIRST] + alias] = node
-        w[run + t[R_NUMBER] + alias] += 1
-        keep_aggregates(t, w, run, alias, row)
-    _count(t, w, run, edge)
-    _unblock(t, w, run, e, edge)
-    _open_scopes(t, w, run, edge, mark, time)
-    _set_marks(t, w, run, edge, node)
+        w[new + t[R_LAST] + alias] = node
+        if w[new + t[R_NUMBER] + alias] == 0:
+            w[new + t[R_FIRST] + alias] = node
+        w[new + t[R_NUMBER] + alias] += 1
+        keep_aggregates(t, w, new, alias, row)
+    _count(t, w, new, edge)
+    _unblock(t, w, new, e, edge)
+    _open_scopes(t, w, new, edge, mark, time)
+    _set_marks(t, w, new, edge, node)
     if t[edge + E_ENTERS] == t[edge + E_ENTERS + 1] and not t[edge + E_IN_ROUND]:
-        w[run + RUN_PATH] = mixed(mixed(w[run + RUN_PATH], e), index)
-    return run
+        w[new + RUN_PATH] = mixed(mixed(w[run + RUN_PATH], e), index)
+    return new
 
 
 @inner

@@ -26,7 +26,6 @@ from cepheid.matching.compiled.kernel.moves import (
     holds,
     is_open,
     left_too_early,
-    taking,
     violated,
     waiting,
 )
@@ -374,11 +373,6 @@ def move(t, w, run, edges, row, rank):
     if edges == 0 and closed_by(t, w, run, row):
         set_done(w, run)
         w[run + RUN_IS_OPEN] = 0
-        return
-    if edges == 1 and not stays:  # nobody needs it as it was
-        if taking(t, w, run, w[w[SCRATCH]], row, w[INDEX], rank) >= 0:
-            w[ADVANCED] += 1
-            settle(t, w, run)
         return
     for i in range(edges):
         new = extended(t, w, run, w[w[SCRATCH] + i], row, w[INDEX], rank)
