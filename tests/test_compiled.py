@@ -22,7 +22,7 @@ from cepheid.matching.reference import ReferenceMatcher
 from cepheid.pattern.event import Event
 from cepheid.pattern.types import NULL, UNKNOWN, Type, common, struct_of, type_of
 from cepheid.plan.plan import Plan
-from cepheid.testing.scenarios import Scenario, load_scenarios
+from cepheid.testing.scenarios import Scenario, load_scenarios, read_events
 from cepheid.testing.schema import schema_of
 from cepheid.testing.strategies import FAMILIES, cases
 from cepheid.testing.strategies import events as some_events
@@ -230,6 +230,16 @@ def test_not_a_number_is_null_also_before_a_closure() -> None:
     plan = compile("A as a -> all B[f > b.f] as b -> C as c", schema_of(events)).last.plan
     agree(plan, events, 3, Random(1))
     assert by_reference(plan, events, 3)["matches"]
+
+
+def test_paths_are_told_apart_after_a_restart() -> None:
+    """Their numbers are small then, and those of the next steps must not meet: they say which copy got furthest."""
+    query = "A as a -> A? as b -> AND(A as c -> D as d, A as e) -> D as f .within(1s) .timeouts()"
+    events = read_events("A1@0 A2@0 A3@0 A4@0 A5@0 A6@2")
+    for text in (query, query + " .stnm()"):
+        plan = compile(text, schema_of(events)).last.plan
+        agree(plan, events, 2_000_000, Random(1))
+        assert by_reference(plan, events, 2_000_000)["timeouts"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -307,8 +307,8 @@ def extended(t, w, run, e, row, index, rank):
 
 @inner
 def mixed(state, word):
-    """Two paths with one number are one path."""
-    x = np.uint64(state) ^ np.uint64(word)
+    """Two paths with one number are one path. Paths that were saved are small numbers, as edges and indexes are."""
+    x = (np.uint64(state) * np.uint64(0xD6E8FEB86659FD93)) ^ np.uint64(word)
     x = (x + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     x ^= x >> np.uint64(29)
     x *= np.uint64(0x94D049BB133111EB)
