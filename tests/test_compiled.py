@@ -242,6 +242,13 @@ def test_paths_are_told_apart_after_a_restart() -> None:
         assert by_reference(plan, events, 2_000_000)["timeouts"]
 
 
+def test_provisional_rows_of_copies_that_came_the_same_way_are_together() -> None:
+    events = read_events("A1 A2 A3 A4 A5")
+    plan = compile("(A as a -> A as b)+ -> A as c -> (A as d -> A as e)+ .each(eager: true)").last.plan
+    agree(plan, events, 4_000_000, Random(1))
+    assert len(by_reference(plan, events, 4_000_000)["matches"]) > 20
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_made_up_patterns(family: str) -> None:
     check_family(family, 50)

@@ -343,10 +343,11 @@ class _Encoder:
         untils = any(c.until is not None for c in automaton.closures)
         header[FILTERS] = int(next_absences or untils)
         header[DEADLINES_MOVE] = int(looks_next and bool(bounded or pattern.within is not None))
-        # Among copies of one start: which of them a timeout tells of, which a limit drops, which stands for the others.
-        ordered = (ONE_WAY, TIMEOUTS, EVICT, COUNTING)
+        # Among copies of one start: which of them a timeout tells of, which a limit drops, which stands for the others,
+        # which gives out its provisional row first.
+        ordered = (ONE_WAY, TIMEOUTS, EVICT, COUNTING, EAGER)
         header[ORDER_MATTERS] = int(any(header[option] for option in ordered))
-        in_order = header[ORDER_MATTERS] or header[EAGER] or header[SKIP]
+        in_order = header[ORDER_MATTERS] or header[SKIP]
         header[BY_STATE] = int(not (in_order or looks_next or header[FILTERS]))
         header[HEAPS] = self.heaps if header[BY_STATE] else 0
         header[ONLY_WINDOW] = int(not bounded and not looks_next)
