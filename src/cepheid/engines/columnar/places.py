@@ -1,8 +1,4 @@
-"""When findings became certain: by which event, or at which moment, in the order the reference matcher has.
-
-Of one moment: first what events brought, in their total order; then what deadlines brought, key by key, keys in the
-order of the first event of what they found; at last the end, likewise.
-"""
+"""When findings became certain: by which event, or at which moment, in the order the reference matcher has."""
 
 from __future__ import annotations
 
@@ -20,17 +16,14 @@ from cepheid.matching.compiled.compiled_plan import Answers
 from cepheid.matching.compiled.kernel.emission import (
     EVENT_POSITION,
     EVENT_ROW,
-    OUT_CAUSE,
-    OUT_DETECTED,
     OUT_EVENTS,
     OUT_FIRST,
     OUT_KEY,
     OUT_KIND,
     OUT_PHASE,
     PENDING,
-    TIMEOUT,
 )
-from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.moments import deciding_rows, moments_of
 
 PHASE = 1  # where it is in the keys of `Places`; the last of them is the arrival of the row that decides
 
@@ -64,35 +57,8 @@ class Places:
 
 def places_of(answers: Answers, rows: Sorted) -> Places:
     """Of the kernel's answers."""
-    found = answers.rows
-    phases = found[:, OUT_PHASE]
-    at_end = phases == 2
-    moments = np.where(at_end, NEVER, found[:, OUT_DETECTED])
-    deciding = np.where(phases == 0, found[:, OUT_CAUSE], 0)
-    timed = np.flatnonzero(phases != 0)
-    if len(timed):
-        deciding[timed] = _first_rows(found[timed], moments[timed], answers, rows)
-    return Places(moments, phases.copy(), deciding)
-
-
-def _first_rows(found: Numbers, moments: Numbers, answers: Answers, rows: Sorted) -> Numbers:
-    """Of what a key found at one moment, the first event of its matches; without any, of what else there is."""
-    first = answers.events[found[:, OUT_FIRST], EVENT_ROW]
-    new = np.ones(len(found), np.bool_)
-    new[1:] = (
-        (found[1:, OUT_KEY] != found[:-1, OUT_KEY])
-        | (moments[1:] != moments[:-1])
-        | (found[1:, OUT_PHASE] != found[:-1, OUT_PHASE])
-    )
-    if new.all():
-        alone: Numbers = first
-        return alone
-    group = np.cumsum(new) - 1
-    weight = np.select([found[:, OUT_KIND] == TIMEOUT, found[:, OUT_KIND] == PENDING], [1, 2], 0)
-    best = np.lexsort((rows.ranks(first), weight, group))
-    heads = np.concatenate([[0], np.flatnonzero(np.diff(group[best])) + 1])
-    deciding: Numbers = first[best[heads]][group]
-    return deciding
+    moments = moments_of(answers)
+    return Places(moments, answers.rows[:, OUT_PHASE].copy(), deciding_rows(answers, moments, rows.ranks))
 
 
 def pending_in_order(answers: Answers, which: Numbers, rows: Sorted) -> Numbers:

@@ -13,7 +13,6 @@ from cepheid.matching.compiled.kernel.emission import (
     EVENT_RANK,
     EVENT_ROW,
     MATCH,
-    OUT_CAUSE,
     OUT_COUNT,
     OUT_DETECTED,
     OUT_EVENTS,
@@ -29,6 +28,7 @@ from cepheid.matching.compiled.kernel.emission import (
     TIMEOUT,
 )
 from cepheid.matching.compiled.kernel.words import NEVER
+from cepheid.matching.compiled.moments import deciding_rows, moments_of
 from cepheid.matching.compiled.tables import Table
 from cepheid.matching.found import Findings, Match, Pending, Timeout
 from cepheid.matching.ids import key_text, match_id, text_word
@@ -79,14 +79,11 @@ class FindingsReader:
         rows = self.answers.rows
         if not len(rows):
             return []
-        first = np.array([self._place(r) for r in rows], np.int64)
-        cause = np.where(rows[:, OUT_PHASE] == 0, rows[:, OUT_CAUSE], first)
-        if np.any(
-            rows[:, OUT_KEY] != rows[0, OUT_KEY]
-        ):  # rows lie key by key, events came between each other
-            cause = self._ranked(cause)
-        when = np.where(rows[:, OUT_KIND] == PENDING, NEVER, rows[:, OUT_DETECTED])
-        order: Sequence[int] = np.lexsort((np.arange(len(rows)), cause, rows[:, OUT_PHASE], when)).tolist()
+        moments = moments_of(self.answers)
+        deciding = deciding_rows(self.answers, moments, lambda own: own)  # the rows of a key lie in order
+        if np.any(rows[:, OUT_KEY] != rows[0, OUT_KEY]):  # those of others come between them
+            deciding = self._ranked(deciding)
+        order: Sequence[int] = np.lexsort((deciding, rows[:, OUT_PHASE], moments)).tolist()
         return order
 
     def _ranked(self, rows: Table) -> Table:
@@ -97,9 +94,6 @@ class FindingsReader:
         ranks[sorted(range(len(own)), key=places.__getitem__)] = np.arange(len(own))
         found: Table = ranks[numbers]
         return found
-
-    def _place(self, row: Table) -> int:
-        return int(self.answers.events[row[OUT_FIRST], EVENT_ROW])
 
     def _taken(self, row: Table) -> tuple[tuple[Event, ...], dict[str, tuple[Event, ...]], list[Any]]:
         own = self.answers.events[row[OUT_FIRST] : row[OUT_FIRST] + row[OUT_EVENTS]]
