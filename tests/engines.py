@@ -74,6 +74,7 @@ def _note(outcome: Outcome, program: Program, name: str, found: dict[str, Findin
     findings = found[name]
     planned = program[name]
     for match in findings.matches:
+        outcome.rows.append(RowMaker(planned).row(match))
         if match.provisional:
             continue
         outcome.matches.append(labels(match.events))
@@ -85,7 +86,6 @@ def _note(outcome: Outcome, program: Program, name: str, found: dict[str, Findin
                 for alias, many in planned.plan.aliases.items()
             }
         )
-        outcome.rows.append(RowMaker(planned).row(match))
         if match.late:
             outcome.late.append(labels(match.events))
     outcome.pending += [labels(p.events) for p in findings.pending]

@@ -103,6 +103,7 @@ class NextMatchPartition(Partition):
         self.replayed.add(start)
         others, self.runs = self.runs, []
         complete: list[Run] = []
+        told = len(self.found.matches)
         with self._untold():  # it was told when it happened
             for seen, taken in [h for h in self.history if h[1].index >= start]:
                 if taken.index == start:
@@ -110,6 +111,7 @@ class NextMatchPartition(Partition):
                 else:
                     self.runs, done = self._again(seen, taken)
                 complete += done
+        del self.found.matches[told:]  # provisional rows: one for each captured event, when it is captured
         self.runs = sorted(others + self.runs, key=lambda r: r.start)
         self._finish(complete, detected)
 

@@ -48,6 +48,8 @@ from cepheid.matching.compiled.kernel.space import (
     N_GIVEN,
     N_HISTORY,
     N_NEXT,
+    N_OUT,
+    N_OUT_EVENTS,
     N_REPLAYED,
     N_RUNS,
     NEGATED,
@@ -459,6 +461,7 @@ def replay(t, w, start):
     # Only this start is in play; it was told when it happened.
     runs, open_runs, after, others, index = w[RUNS], w[N_RUNS], w[NEXT], w[N_NEXT], w[INDEX]
     started, advanced, negated = w[STARTED], w[ADVANCED], w[NEGATED]
+    rows, row_events = w[N_OUT], w[N_OUT_EVENTS]
     w[RUNS], w[NEXT], w[N_RUNS] = w[AGAIN], w[AFTER], 0
     for i in range(w[N_HISTORY]):
         at = w[HISTORY] + i * HISTORY_WIDTH
@@ -472,6 +475,10 @@ def replay(t, w, start):
             _again(t, w, start, w[at + H_ROW], w[at + H_RANK])
         swap_lists(w)
     w[STARTED], w[ADVANCED], w[NEGATED] = started, advanced, negated
+    w[N_OUT], w[N_OUT_EVENTS] = (
+        rows,
+        row_events,
+    )  # provisional rows: one for each captured event, when it is captured
     mine, count = w[RUNS], w[N_RUNS]
     w[RUNS], w[NEXT], w[N_RUNS], w[N_NEXT], w[INDEX] = runs, after, open_runs, others, index
     _insert(w, mine, count, start)
