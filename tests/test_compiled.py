@@ -249,6 +249,14 @@ def test_provisional_rows_of_copies_that_came_the_same_way_are_together() -> Non
     assert len(by_reference(plan, events, 4_000_000)["matches"]) > 20
 
 
+def test_a_run_that_waits_no_longer_has_the_deadline_of_its_window() -> None:
+    """A2 is the next event and no X, so the match of A1 is certain; more A were possible until 1."""
+    plan = compile("A as a -> A* as b within 1s -> NOT next X within 2s").last.plan
+    events = read_events("A1@0 A2@2")
+    assert by_reference(plan, events, 2_000_000)["life"]["Expired"] == 1
+    agree(plan, events, 2_000_000, Random(1))
+
+
 def test_a_younger_match_at_the_end_may_come_before_an_older_one() -> None:
     """A1 took A4 for a step to come; A4's own match uses it, so A1 is put back to where it is complete."""
     query = (

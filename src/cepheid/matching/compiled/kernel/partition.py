@@ -187,8 +187,11 @@ def decide_next_absences(t, w, row):
     kept = 0
     for i in range(w[N_RUNS]):
         run = w[w[RUNS] + i]
+        waited = waiting(t, w, run)
         _decided(t, w, run, event_int(w, TIME, row), index)
         if can_go_on(t, w, run, index - 1) or held(t, w, run):
+            if waited != waiting(t, w, run):  # its window may end sooner than what it waited for
+                note_deadline(t, w, run)
             w[w[RUNS] + kept] = run
             kept += 1
         else:
