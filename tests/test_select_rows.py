@@ -14,7 +14,7 @@ from test_columnar import compared, made_up, table_of
 import cepheid
 from cepheid.engines.columnar import matching
 from cepheid.engines.program import compile
-from cepheid.errors import PatternMistake
+from cepheid.errors import LimitReached, PatternMistake
 from cepheid.matching.compiled.keyed_rows import KeyedRows, places_of
 from cepheid.matching.compiled.needed_rows import (
     ALL_THAT_PASS,
@@ -25,6 +25,7 @@ from cepheid.matching.compiled.needed_rows import (
 )
 from cepheid.matching.compiled.select_rows import Selected, select_rows
 from cepheid.pattern.event import Event
+from cepheid.testing.scenarios import read_events
 from cepheid.testing.strategies import Draw
 from cepheid.testing.strategies import events as some_events
 
@@ -98,6 +99,17 @@ def check(selection: str, count: int) -> None:
         agree(query, events)
 
     run()
+
+
+@pytest.mark.parametrize("first", ["A+", "A{2,}", "(A -> B)+", "A -> any B"])
+def test_a_start_has_several_runs_where_a_closure_may_be_cut(first: str) -> None:
+    """No C: nothing can be in a match. Yet so many runs are open that the limit is reached."""
+    events = read_events("A1@0 B2@0 A3@0 B4@0 A5@0 B6@0")
+    query = f"{first} -> C .within(1s) .stnm() .limit(max_runs: 3)"
+    with pytest.raises(LimitReached):
+        cepheid.match(query, table_of(events), engine="reference")
+    with pytest.raises(LimitReached):
+        cepheid.match(query, table_of(events), engine="compiled")
 
 
 @pytest.mark.parametrize("selection", [".strict()", ".stnm()", ".stam()"])

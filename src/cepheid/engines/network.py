@@ -153,8 +153,18 @@ class Network:
         inputs = events_for(planned, events)
         if not upstream:
             return inputs
+        if len(planned.feeds_on) > 1:
+            upstream = self._as_named(upstream)
         # A derived event comes after the events of its time: they are what made it certain.
         return _merged(inputs, upstream)
+
+    def _as_named(self, upstream: list[Event]) -> list[Event]:
+        """Of one time they come stream by stream as this one names them, and their places say so too."""
+        found = []
+        for event in sorted(upstream, key=lambda e: e.time):
+            self.derived_seq += 1
+            found.append(replace(event, seq=DERIVED + self.derived_seq))
+        return found
 
     def _event(self, planned: PlannedStream, match: Match, late: bool) -> Event:
         self.derived_seq += 1

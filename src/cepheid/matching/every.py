@@ -100,10 +100,19 @@ class EveryPartition(Partition):
         with self._untold():  # it is told once, as a whole
             runs, done = self._start(*held[0])
             for seen, taken in held[1:]:
-                runs, done = self._offer(runs, seen, taken)
+                runs, done = self._offer_within(runs, seen, taken)
         runs, done = self._in_first_step(runs), self._in_first_step(done)
         whole = [r for r in [*runs, *done] if len(r.taken) == len(held)]
         return (runs, done) if whole else ([], [])
+
+    def _offer_within(self, family: list[Run], seen: Seen, taken: Taken) -> tuple[list[Run], list[Run]]:
+        """No event that is held could lead on to the second step when it came."""
+        kept: list[Run] = []
+        done: list[Run] = []
+        for run in family:
+            ways = [e for e in self.moves.fitting(run, seen, taken) if not self._leaves_first_step(run, e)]
+            self._move(run, ways[:1], seen, taken, kept, done)
+        return kept, done
 
     def _in_first_step(self, runs: list[Run]) -> list[Run]:
         """Of an AND, and after a step that may be left out, a second event of another position is beyond it."""

@@ -89,7 +89,8 @@ class Moves:
         if edge.loop is not None:
             return False
         for closure in edge.leaves:
-            if self.automaton.closures[closure].loop is Loop.GREEDY:
+            ended = -1 - closure in run.closed
+            if self.automaton.closures[closure].loop is Loop.GREEDY and not ended:
                 reopened = replace(run, closed=run.closed - {closure})
                 loops = (e for e in self.automaton.out[run.state] if e.loop == closure)
                 if any(self.fits(reopened, loop, seen, taken) for loop in loops):
@@ -104,7 +105,7 @@ class Moves:
             taken=(*run.taken, taken),
             binds=self.bound(run, edge, taken),
             counts=self._counted(run, edge),
-            closed=run.closed.difference(edge.enters),
+            closed=run.closed.difference(edge.enters, (-1 - c for c in edge.enters)),
             blocked=frozenset(b for b in run.blocked if not self._same_part(b, edge)),
             marks=_marked(run, edge, taken),
             scopes=self._scoped(run, edge, taken),

@@ -177,7 +177,8 @@ class Partition:
         for closure in self.plan.automaton.closures_of[run.state]:
             test = self.tests.untils[closure]
             if test is not None and test(Moment(taken.event, run.binds, None, self.key)):
-                run = run.with_closed(closure)
+                greedy = self.plan.automaton.closures[closure].loop is Loop.GREEDY
+                run = run.with_closed(closure, -1 - closure) if greedy else run.with_closed(closure)
         return run
 
     def _decide_next_absences(self, taken: Taken) -> list[Run]:

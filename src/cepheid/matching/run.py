@@ -27,7 +27,9 @@ class Run:
     taken: tuple[Taken, ...]
     binds: dict[str, tuple[Event, ...]]
     counts: dict[int, int]  # rounds of each closure it has been in
-    closed: frozenset[int] = frozenset()  # closures that take no more
+    closed: frozenset[int] = (
+        frozenset()
+    )  # closures that take no more; -1 - closure: a greedy one, by its `until`
     blocked: frozenset[int] = frozenset()  # bases of edges, and -1 - accept, stopped by an absence
     marks: dict[Component, Taken] = field(default_factory=dict)  # the last event of each part
     scopes: dict[int, int] = field(default_factory=dict)  # when each scope began
@@ -65,5 +67,5 @@ class Run:
             component = component[:-1]
         return self.marks[component]
 
-    def with_closed(self, closure: int) -> Run:
-        return replace(self, closed=self.closed | {closure})
+    def with_closed(self, *closures: int) -> Run:
+        return replace(self, closed=self.closed.union(closures))

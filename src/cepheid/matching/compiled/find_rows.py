@@ -14,11 +14,12 @@ import numpy as np
 from numba import njit
 
 from cepheid.matching.compiled.kernel.words import NEVER
-from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, IN_A_CHOICE, IN_A_ROW
+from cepheid.matching.compiled.needed_rows import ALL_THAT_PASS, IN_A_CHOICE, IN_A_ROW, IN_A_WINDOW, most_runs
 from cepheid.matching.compiled.neighbours import PAIRS, POSITION, SOURCE, TARGET
 
 _AHEAD = 64  # anchors
 _RARE = 16  # one in so many rows is an anchor: others lie near each other in memory anyway
+_most_runs = njit(inline="always")(most_runs)
 
 
 class Input(NamedTuple):
@@ -100,8 +101,35 @@ def _gathered(
 
 
 @njit(nogil=True)
+def _runs_are_near(
+    start: Any,
+    span: Any,
+    cuts: Any,
+    base: Any,
+    max_runs: Any,
+    shared: Any,
+    times: Any,
+    places: Any,
+    masks: Any,
+    first: Any,
+    last: Any,
+) -> Any:
+    """Where a run takes one way: might there be too many at once, within the time that one is open?"""
+    oldest, starts, rows = first, 0, 0
+    for row in range(first, last):
+        starts += _is_step(shared, places, start, row)
+        rows += _passes(shared, masks, row)
+        while times[row] - times[oldest] > span:
+            starts -= _is_step(shared, places, start, oldest)
+            rows -= _passes(shared, masks, oldest)
+            oldest += 1
+        if _most_runs(float(starts), float(rows), cuts, base) > max_runs:
+            return True
+    return False
+
+
+@njit(nogil=True)
 def _limits_are_near(
-    how: Any,
     chain: Any,
     max_runs: Any,
     max_matches: Any,
@@ -111,17 +139,17 @@ def _limits_are_near(
     last: Any,
     counts: Any,
 ) -> Any:
-    """Might a limit be reached? Then all rows stay: it has to be reached as ever."""
+    """Where every choice is a run: might a limit be reached?"""
     counts[:] = 0
     for row in range(first, last):
         for i in range(len(chain)):
             counts[i] += _is_step(shared, places, chain[i], row)
     runs, ways, at_once = 0.0, 1.0, 1.0
-    for i in range(len(chain) - 1 if how == IN_A_CHOICE else 1):
+    for i in range(len(chain) - 1):
         ways *= counts[i]
         runs += ways
         at_once *= counts[i] if i > 0 else 1  # of one start, by one last event
-    return runs > max_runs or (how == IN_A_CHOICE and at_once > max_matches)
+    return runs > max_runs or at_once > max_matches
 
 
 @njit(inline="always")
@@ -330,14 +358,20 @@ def _find(needed: Any, given: Any, out: Any, end_of: Any, room: Any) -> Any:
     rows, bits, ranks = out.rows, out.bits, out.ranks
     ends, starts = room[0], room[1]
     runs = np.zeros((2, _states(given.ways)), np.float64)
-    limits = (needed.max_runs, needed.max_matches)
+    limits, cuts, base = (needed.max_runs, needed.max_matches), needed.cuts, needed.base
     size, found, at, seen = 0, 0, 0, np.int64(0)
     touched = 0 if len(anchors) * _RARE < offsets[-1] - offsets[0] else len(anchors)
     for key in range(len(offsets) - 1):
         first, last = offsets[key], offsets[key + 1]
         before, whole = size, how == ALL_THAT_PASS
-        if last - first > safe:
-            whole = _limits_are_near(how, chain, *limits, shared, places, first, last, ends)
+        if last - first <= safe:  # else all rows stay if a limit is near: it has to be reached as ever
+            pass
+        elif how == IN_A_WINDOW:
+            whole = _runs_are_near(
+                chain[0], span, cuts, base, limits[0], shared, times, places, masks, first, last
+            )
+        else:
+            whole = _limits_are_near(chain, *limits, shared, places, first, last, ends)
         if whole and last > first:
             size = _gathered(shared, times, also, places, masks, first, first, last, rows, bits, ranks, size)
         begin, end = first, first  # the stretch that is to be looked through

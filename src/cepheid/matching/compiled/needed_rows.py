@@ -34,7 +34,19 @@ from cepheid.matching.compiled.failing_tests import cannot_fail
 from cepheid.matching.compiled.kernel.words import NEVER
 from cepheid.matching.compiled.neighbours import NO_NEIGHBOURS, neighbours_of
 from cepheid.matching.compiled.tables import Table
-from cepheid.pattern.model import Arrow, Closure, Emission, Limits, Node, Selection, Sequence, SkipTo, Step
+from cepheid.pattern.model import (
+    Arrow,
+    Closure,
+    Emission,
+    Limits,
+    Loop,
+    Node,
+    Selection,
+    Sequence,
+    SkipTo,
+    Step,
+    walk_nodes,
+)
 from cepheid.plan.automaton import START
 from cepheid.plan.plan import Plan
 
@@ -54,6 +66,8 @@ class Needed(NamedTuple):
     safe: int  # a key with so many rows reaches no limit
     max_runs: int
     max_matches: int
+    cuts: int  # closures of a step: a run has a copy for each place one may be cut at
+    base: int  # where there is more that forks: so many copies for each row, at most
     ways: Table  # of neighbours: see `neighbours.py`
     accepting: int
 
@@ -64,15 +78,18 @@ def needed_by(plan: Plan) -> Needed:
     within = -1 if plan.pattern.within is None else plan.pattern.within
     bounds = [a.node.within for a in plan.automaton.absences]
     limits = plan.pattern.limits
+    cuts, base = _copies(plan)
     return Needed(
         how,
         np.array(chain, np.int64),
         within,
         -1 if within < 0 else within + max((b for b in bounds if b is not None), default=0),
         -1 << len(plan.automaton.positions),
-        _safe_length(how, len(chain), limits),
+        _safe_length(how, len(chain), limits, cuts, base),
         limits.max_runs,
         limits.max_matches,
+        cuts,
+        base,
         neighbours.ways,
         neighbours.accepting,
     )
@@ -89,10 +106,34 @@ def _chain_of(plan: Plan) -> tuple[int, list[int]]:
     return ALL_THAT_PASS, []
 
 
-def _safe_length(how: int, steps: int, limits: Limits) -> int:
+def _copies(plan: Plan) -> tuple[int, int]:
+    """Of one start, where each run takes one way: what its copies keep of closures tells them apart."""
+    automaton = plan.automaton
+    bodies = [node.body for node in walk_nodes(plan.pattern.root) if isinstance(node, Closure)]
+    forks = any(c.loop is Loop.ANY for c in automaton.closures)
+    forks |= any(e.arrow is Arrow.ANY for e in automaton.edges if e.source != START)
+    if forks or not all(isinstance(body, Step) for body in bodies):
+        return 0, 1 + len(automaton.positions)
+    return sum(c.min != c.max for c in automaton.closures), 1
+
+
+def most_runs(starts: float, rows: float, cuts: int, base: int) -> float:
+    """So many runs are open at most of so many starts, with so many rows within the time that a run is open."""
+    copies: float = (rows + 1.0) ** cuts * float(base) ** min(rows, 60.0)
+    return starts * copies
+
+
+def _safe_length(how: int, steps: int, limits: Limits, cuts: int, base: int) -> int:
     """Whatever its rows pass: there are no more runs than starts, or ways through all steps but the last."""
     if how == IN_A_WINDOW:
-        return limits.max_runs
+        low, high = 0, limits.max_runs
+        while low < high:
+            middle = (low + high + 1) // 2
+            if most_runs(middle, middle, cuts, base) <= limits.max_runs:
+                low = middle
+            else:
+                high = middle - 1
+        return low
     if how != IN_A_CHOICE or steps == 1:
         return NEVER
     length = int(limits.max_runs ** (1 / (steps - 1))) + 1

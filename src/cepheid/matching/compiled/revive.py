@@ -29,6 +29,7 @@ from cepheid.matching.compiled.kernel.words import (
     CHAIN,
     CLOSURES,
     COUNTING,
+    ENDED,
     MASK,
     NEVER,
     NODE_BEFORE,
@@ -147,7 +148,7 @@ class _Reader:
             taken,
             binds,
             {i: n for i, n in enumerate(own[t[R_COUNTS] : t[R_COUNTS] + t[CLOSURES]]) if n},
-            _bits(own[RUN_CLOSED]),
+            _closed(own[RUN_CLOSED]),
             self._blocked(own),
             {
                 self.components[i]: by_index[self.nodes[node][1].index]
@@ -254,6 +255,10 @@ class _ChainReader(_Reader):
 
 def _index(taken: Taken) -> int:
     return taken.index
+
+
+def _closed(word: int) -> frozenset[int]:
+    return frozenset(i if i < ENDED else -1 - (i - ENDED) for i in _bits(word))
 
 
 def _bits(word: int) -> frozenset[int]:

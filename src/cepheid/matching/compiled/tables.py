@@ -52,6 +52,7 @@ from cepheid.matching.compiled.kernel.words import (
     DEADLINES_MOVE,
     EAGER,
     EDGES,
+    ENDED,
     EVICT,
     FILTERS,
     FIRST_POSITIONS,
@@ -149,6 +150,13 @@ class _Encoder:
         for what, count in limits.items():
             if count > MASK:
                 raise Unsupported(f"it has {count} {what}, the kernel holds {MASK}")
+        closures = self.automaton.closures
+        if len(closures) > MASK - ENDED and any(
+            c.loop is Loop.GREEDY and c.until is not None for c in closures
+        ):
+            raise Unsupported(
+                f"it has {len(closures)} closures, greedy ones with `until` among them: the kernel holds {MASK - ENDED}"
+            )
 
     def array(self) -> Table:
         header = np.full(HEADER, NONE, np.int64)

@@ -21,6 +21,7 @@ from cepheid.matching.compiled.kernel.partition import (
     fitting,
     group_copies,
     held,
+    move,
     offer_one_way,
     settle,
     start_run,
@@ -236,8 +237,7 @@ def build(t, w, first):
             if w[INDEX] != w[VIOLATED_AT]:  # it starts again with the next event
                 start_run(t, w, w[at + F_ROW], w[at + F_RANK])
         else:
-            group_copies(w)
-            offer_one_way(t, w, 0, w[N_RUNS], w[at + F_ROW], w[at + F_RANK])
+            _offer_within(t, w, w[at + F_ROW], w[at + F_RANK])
         swap_lists(w)
     w[STARTED], w[ADVANCED] = started, advanced
     whole = _keep_first_step(t, w, before, w[N_FIRST_STEP] - first)
@@ -252,6 +252,21 @@ def build(t, w, first):
     for i in range(count):
         push(w, NEXT, N_NEXT, w[mine + i])
     return True
+
+
+@inner
+def _offer_within(t, w, row, rank):
+    """No event that is held could lead on to the second step when it came."""
+    for i in range(w[N_RUNS]):
+        run = w[w[RUNS] + i]
+        within = 0
+        for j in range(fitting(t, w, run, row)):
+            e = w[w[SCRATCH] + j]
+            if not _leaves_first_step(t, w, run, t[edge_at(t, e) + E_POSITION]):
+                w[w[SCRATCH]] = e
+                within = 1
+                break
+        move(t, w, run, within, row, rank)
 
 
 @inner

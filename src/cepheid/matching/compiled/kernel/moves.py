@@ -54,6 +54,7 @@ from cepheid.matching.compiled.kernel.words import (
     C_LOOP,
     C_MAX,
     C_MIN,
+    C_UNTIL,
     CLOSURE_WIDTH,
     COMPONENTS,
     E_ABSENCES,
@@ -74,6 +75,7 @@ from cepheid.matching.compiled.kernel.words import (
     E_TARGET,
     E_TEST,
     EDGE_WIDTH,
+    ENDED,
     G_END,
     G_START,
     G_TEST,
@@ -241,9 +243,11 @@ def left_too_early(t, w, run, e, row, index):
         return False
     for at in range(t[AT_LISTS] + t[edge + E_LEAVES], t[AT_LISTS] + t[edge + E_LEAVES + 1]):
         closure = t[at]
-        if t[t[AT_CLOSURE] + closure * CLOSURE_WIDTH + C_LOOP] != LOOP_GREEDY:
-            continue
         closed = w[run + RUN_CLOSED]
+        if t[t[AT_CLOSURE] + closure * CLOSURE_WIDTH + C_LOOP] != LOOP_GREEDY or has_ended(
+            t, closure, closed
+        ):
+            continue
         w[run + RUN_CLOSED] = closed & ~(np.int64(1) << closure)
         state = w[run + RUN_STATE]
         found = False
@@ -256,6 +260,14 @@ def left_too_early(t, w, run, e, row, index):
         if found:
             return True
     return False
+
+
+@inner
+def has_ended(t, closure, closed):
+    """Was a greedy closure closed by its `until`?"""
+    return (
+        t[t[AT_CLOSURE] + closure * CLOSURE_WIDTH + C_UNTIL] >= 0 and (closed >> (ENDED + closure)) & 1 != 0
+    )
 
 
 @inner
@@ -317,10 +329,20 @@ def mixed(state, word):
 
 
 @inner
+def closed_by_until(t, closure):
+    """The marks of a closure that its `until` closes."""
+    closing = np.int64(1) << closure
+    at = t[AT_CLOSURE] + closure * CLOSURE_WIDTH
+    if t[at + C_LOOP] == LOOP_GREEDY and t[at + C_UNTIL] >= 0:
+        closing |= closing << ENDED
+    return closing
+
+
+@inner
 def _count(t, w, new, edge):
     for at in range(t[AT_LISTS] + t[edge + E_ENTERS], t[AT_LISTS] + t[edge + E_ENTERS + 1]):
         w[new + t[R_COUNTS] + t[at]] = 1
-        w[new + RUN_CLOSED] &= ~(np.int64(1) << t[at])
+        w[new + RUN_CLOSED] &= ~closed_by_until(t, t[at])
     if t[edge + E_LOOP] >= 0:
         w[new + t[R_COUNTS] + t[edge + E_LOOP]] += 1
 

@@ -18,6 +18,7 @@ from cepheid.matching.compiled.kernel.moves import (
     can_be_next,
     can_extend,
     can_go_on,
+    closed_by_until,
     complete,
     deadline_of,
     edge_at,
@@ -175,7 +176,7 @@ def _until(t, w, run, row):
         closure = t[t[AT_INSIDE_LIST] + at]
         test = t[t[AT_CLOSURE] + closure * CLOSURE_WIDTH + C_UNTIL]
         if test >= 0 and holds(t, test, w, run, row, -1, -1, -1):
-            w[run + RUN_CLOSED] |= np.int64(1) << closure
+            w[run + RUN_CLOSED] |= closed_by_until(t, closure)
 
 
 @inner

@@ -10,6 +10,7 @@ from __future__ import annotations
 NONE = -1  # no number: no test, no bound, no alias
 NEVER = 2**63 - 1  # a moment that does not come
 MASK = 63  # numbers that fit one word of marks
+ENDED = 32  # in the marks of closed closures: from here on the greedy ones that their `until` closed
 
 # --- the header: sizes, options, and where the tables begin ---
 (
