@@ -250,11 +250,22 @@ def test_provisional_rows_of_copies_that_came_the_same_way_are_together() -> Non
 
 
 def test_a_run_that_waits_no_longer_has_the_deadline_of_its_window() -> None:
-    """A2 is the next event and no X, so the match of A1 is certain; more A were possible until 1."""
+    """A2 is the next event and no X, so the match of A1 is certain; more A were possible until 1, which is over."""
     plan = compile("A as a -> A* as b within 1s -> NOT next X within 2s").last.plan
     events = read_events("A1@0 A2@2")
-    assert by_reference(plan, events, 2_000_000)["life"]["Expired"] == 1
+    assert by_reference(plan, events, 3_000_000)["life"]["Expired"] == 1
     agree(plan, events, 2_000_000, Random(1))
+    agree(plan, events, 3_000_000, Random(1))
+
+
+def test_what_until_ends_in_the_past_ends_with_its_moment() -> None:
+    """A4 closes the closure of A2, whose next step was to come by 2: after that of A1, which was over at 3."""
+    query = "A+ as a until v == 0 -> A as b within 1s -> B as c -> A as d .within(3s) .timeouts()"
+    events = read_events("A1@0{v: 1} A2@1{v: 1} B3@2{v: 1} A4@4{v: 0} A5@4{v: 1}")
+    plan = compile(query).last.plan
+    found = by_reference(plan, events, 6_000_000)["timeouts"]
+    assert [(t[1], t[-1]) for t in found] == [(3_000_000, ("A1", "A2", "B3")), (4_000_000, ("A2",))]
+    agree(plan, events, 6_000_000, Random(1))
 
 
 def test_a_younger_match_at_the_end_may_come_before_an_older_one() -> None:

@@ -301,6 +301,9 @@ class Recorder:
         return "absence", ""
 
     def _expired(self, partition: Partition, run: Run, number: int, deadline: int) -> Expired:
+        chance = partition.moves.last_chance(run, partition.index)
+        if chance is not None:  # it may have been over already, but for what an event has closed
+            deadline = min(deadline, chance)
         within = self.rules.plan.pattern.within
         if within is not None and run.start_time + within == deadline:
             return Expired(number, f"within {duration_text(within)}", within, deadline)

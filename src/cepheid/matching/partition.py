@@ -404,7 +404,11 @@ class Partition:
         if not self.moves.waiting(run) or self.plan.pattern.within is not None:
             ends.append(self.moves.last_chance(run, self.index))
         known = [e for e in ends if e is not None]
-        return min(known) if known else None
+        if not known:
+            return None
+        # An event may close what was left to wait for: a bound that is over then ends with this moment.
+        over = None if run.late else self.time
+        return min(known) if over is None else max(min(known), over)
 
     def _pass(self, deadline: int) -> None:
         """Time has gone past a deadline: absences become certain, windows end."""
@@ -414,13 +418,13 @@ class Partition:
             if self._deadline(run) != deadline or not self._in_turn(run, complete):
                 kept.append(run)
                 continue
-            certain = [a for a in self.moves.waiting(run) if self.moves.absence_deadline(run, a) == deadline]
+            ends = {a.index: self.moves.absence_deadline(run, a) for a in self.moves.waiting(run)}
+            certain = {a: end for a, end in ends.items() if end is not None and end <= deadline}
             if certain:
-                complete.append(replace(run, path=(*run.path, (-1, deadline))))
-                run = replace(run, blocked=run.blocked | {-1 - a.index for a in certain})
-            if self.moves.last_chance(run, self.index) == deadline or not self.moves.can_go_on(
-                run, self.index
-            ):
+                complete.append(replace(run, path=(*run.path, (-1, min(certain.values())))))
+                run = replace(run, blocked=run.blocked.union(-1 - a for a in certain))
+            chance = self.moves.last_chance(run, self.index)
+            if (chance is not None and chance <= deadline) or not self.moves.can_go_on(run, self.index):
                 if self._held(run):
                     complete.append(run)
                 elif not certain:

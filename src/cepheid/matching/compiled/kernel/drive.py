@@ -177,11 +177,11 @@ def goes_on(t, w, run, deadline):
             return True
         for j in range(t[R_WIDTH]):
             w[done + j] = w[run + j]
-        w[done + RUN_AWAITED] = deadline
+        w[done + RUN_AWAITED] = _first_end(t, w, run, certain)
         w[done + RUN_IS_OPEN] = 0
         set_done(w, done)
         w[run + RUN_BLOCKED_ACCEPTS] |= certain
-    over = last_chance(t, w, run, w[INDEX]) == deadline
+    over = last_chance(t, w, run, w[INDEX]) <= deadline
     if not over and can_go_on(t, w, run, w[INDEX]):
         w[run + RUN_DEADLINE] = deadline_of(t, w, run, w[INDEX])
         return True
@@ -202,8 +202,19 @@ def _certain(t, w, run, deadline):
     found = np.int64(0)
     number = 0
     while awaited >> number:
-        if (awaited >> number) & 1 and absence_deadline(t, w, run, number) == deadline:
+        if (awaited >> number) & 1 and absence_deadline(t, w, run, number) <= deadline:
             found |= np.int64(1) << number
+        number += 1
+    return found
+
+
+@inner
+def _first_end(t, w, run, certain):
+    found = NEVER
+    number = 0
+    while certain >> number:
+        if (certain >> number) & 1:
+            found = min(found, absence_deadline(t, w, run, number))
         number += 1
     return found
 

@@ -22,6 +22,7 @@ from cepheid.matching.compiled.kernel.space import (
     GAVE_UP,
     N_NODES,
     NODES,
+    NOW,
     STATUS,
     event_int,
     new_run,
@@ -578,4 +579,5 @@ def deadline_of(t, w, run, index):
         number += 1
     if number == 0 or t[WITHIN] >= 0:
         found = min(found, last_chance(t, w, run, index))
-    return found
+    # An event may close what was left to wait for: a bound that is over then ends with this moment.
+    return max(found, w[NOW])
