@@ -66,8 +66,8 @@ class Needed(NamedTuple):
     safe: int  # a key with so many rows reaches no limit
     max_runs: int
     max_matches: int
-    cuts: int  # closures of a step: a run has a copy for each place one may be cut at
-    base: int  # where there is more that forks: so many copies for each row, at most
+    cuts: int  # closures, and arrows that fork: a run has a copy for each place one may be cut at
+    base: int  # closures in closures, and every combination: each row makes so many of a copy, at most
     ways: Table  # of neighbours: see `neighbours.py`
     accepting: int
 
@@ -110,11 +110,12 @@ def _copies(plan: Plan) -> tuple[int, int]:
     """Of one start, where each run takes one way: what its copies keep of closures tells them apart."""
     automaton = plan.automaton
     bodies = [node.body for node in walk_nodes(plan.pattern.root) if isinstance(node, Closure)]
-    forks = any(c.loop is Loop.ANY for c in automaton.closures)
-    forks |= any(e.arrow is Arrow.ANY for e in automaton.edges if e.source != START)
-    if forks or not all(isinstance(body, Step) for body in bodies):
+    nested = any(isinstance(node, Closure) for body in bodies for node in walk_nodes(body))
+    forks = {e.position for e in automaton.edges if e.arrow is Arrow.ANY and e.source != START}
+    in_groups = forks and not all(isinstance(body, Step) for body in bodies)
+    if nested or in_groups or any(c.loop is Loop.ANY for c in automaton.closures):
         return 0, 1 + len(automaton.positions)
-    return sum(c.min != c.max for c in automaton.closures), 1
+    return sum(c.min != c.max for c in automaton.closures) + len(forks), 1
 
 
 def most_runs(starts: float, rows: float, cuts: int, base: int) -> float:
