@@ -112,6 +112,13 @@ def test_a_start_has_several_runs_where_a_closure_may_be_cut(first: str) -> None
         cepheid.match(query, table_of(events), engine="compiled")
 
 
+def test_as_many_copies_as_there_is_no_number_for() -> None:
+    steps = " -> ".join(f"A+ as a{i}" for i in range(40))
+    plan = compile(f"{steps} .within(1s) .stnm() .limit(max_runs: 1000000000000000)").last.plan
+    assert needed_by(plan).safe == 1
+    assert needed_by(compile("A as a -> B .within(1s) .stnm()").last.plan).safe == 1_000_000
+
+
 @pytest.mark.parametrize("selection", [".strict()", ".stnm()", ".stam()"])
 def test_made_up_patterns(selection: str) -> None:
     check(selection, 60)

@@ -111,7 +111,8 @@ def _copies(plan: Plan) -> tuple[int, int]:
     automaton = plan.automaton
     bodies = [node.body for node in walk_nodes(plan.pattern.root) if isinstance(node, Closure)]
     nested = any(isinstance(node, Closure) for body in bodies for node in walk_nodes(body))
-    forks = {e.position for e in automaton.edges if e.arrow is Arrow.ANY and e.source != START}
+    arrows = [e for e in automaton.edges if e.loop is None and e.source != START]
+    forks = {e.position for e in arrows if e.arrow is Arrow.ANY}
     in_groups = forks and not all(isinstance(body, Step) for body in bodies)
     if nested or in_groups or any(c.loop is Loop.ANY for c in automaton.closures):
         return 0, 1 + len(automaton.positions)
@@ -128,12 +129,14 @@ def _safe_length(how: int, steps: int, limits: Limits, cuts: int, base: int) -> 
     """Whatever its rows pass: there are no more runs than starts, or ways through all steps but the last."""
     if how == IN_A_WINDOW:
         low, high = 0, limits.max_runs
-        while low < high:
-            middle = (low + high + 1) // 2
-            if most_runs(middle, middle, cuts, base) <= limits.max_runs:
-                low = middle
-            else:
-                high = middle - 1
+        with np.errstate(over="ignore"):  # where there is no number for it, it is infinite
+            while low < high:
+                middle = (low + high + 1) // 2
+                rows = np.float64(middle)
+                if most_runs(rows, rows, cuts, base) <= limits.max_runs:
+                    low = middle
+                else:
+                    high = middle - 1
         return low
     if how != IN_A_CHOICE or steps == 1:
         return NEVER

@@ -148,7 +148,7 @@ class _Reader:
             taken,
             binds,
             {i: n for i, n in enumerate(own[t[R_COUNTS] : t[R_COUNTS] + t[CLOSURES]]) if n},
-            _closed(own[RUN_CLOSED]),
+            _closed(own[RUN_CLOSED], t[CLOSURES]),
             self._blocked(own),
             {
                 self.components[i]: by_index[self.nodes[node][1].index]
@@ -257,7 +257,9 @@ def _index(taken: Taken) -> int:
     return taken.index
 
 
-def _closed(word: int) -> frozenset[int]:
+def _closed(word: int, closures: int) -> frozenset[int]:
+    if closures > ENDED:  # none of them is a greedy one with `until`
+        return _bits(word)
     return frozenset(i if i < ENDED else -1 - (i - ENDED) for i in _bits(word))
 
 

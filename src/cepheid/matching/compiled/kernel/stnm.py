@@ -475,10 +475,8 @@ def replay(t, w, start):
             _again(t, w, start, w[at + H_ROW], w[at + H_RANK])
         swap_lists(w)
     w[STARTED], w[ADVANCED], w[NEGATED] = started, advanced, negated
-    w[N_OUT], w[N_OUT_EVENTS] = (
-        rows,
-        row_events,
-    )  # provisional rows: one for each captured event, when it is captured
+    # Provisional rows: one for each captured event, when it is captured.
+    w[N_OUT], w[N_OUT_EVENTS] = rows, row_events
     mine, count = w[RUNS], w[N_RUNS]
     w[RUNS], w[NEXT], w[N_RUNS], w[N_NEXT], w[INDEX] = runs, after, open_runs, others, index
     _insert(w, mine, count, start)
