@@ -27,9 +27,8 @@ class Run:
     taken: tuple[Taken, ...]
     binds: dict[str, tuple[Event, ...]]
     counts: dict[int, int]  # rounds of each closure it has been in
-    closed: frozenset[int] = (
-        frozenset()
-    )  # closures that take no more; -1 - closure: a greedy one, by its `until`
+    # Closures that take no more; -1 - closure: a greedy one that its `until` has closed.
+    closed: frozenset[int] = frozenset()
     blocked: frozenset[int] = frozenset()  # bases of edges, and -1 - accept, stopped by an absence
     marks: dict[Component, Taken] = field(default_factory=dict)  # the last event of each part
     scopes: dict[int, int] = field(default_factory=dict)  # when each scope began
